@@ -108,16 +108,16 @@ def tests_left_out(metadata: dict[str, Any]) -> list[str]:
 
 def features_that_differ(trees: dict[str, str]) -> list[str]:
     """Errors in the lines of `cargo tree` (package, bar, features), by crate."""
-    found: dict[str, dict[str, str]] = {}
+    result: dict[str, dict[str, str]] = {}
     for room, lines in trees.items():
         for line in lines.splitlines():
             package, _, features = line.partition("|")
-            found.setdefault(" ".join(package.split()[:2]), {})[features] = room
+            result.setdefault(" ".join(package.split()[:2]), {})[features] = room
     return [
         f"{package} is built again for other features: "
         + "; ".join(f"{PREFIX}{room} has {features or 'none'}" for features, room in by.items())
         + f": add them to {PREFIX}features, which all of these use"
-        for package, by in sorted(found.items())
+        for package, by in sorted(result.items())
         if len(by) > 1 and package.split()[0] not in BUILT_TWICE
     ]
 

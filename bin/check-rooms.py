@@ -52,15 +52,15 @@ LEAST_LINES = 4
 
 def protocols(catalog: str) -> list[str]:
     """The rooms that the catalogue lists, by the name of their folder."""
-    found = re.search(r"\bPROTOCOLS\b[^=]*=\s*&\[(.*?)\];", catalog, re.DOTALL)
-    return re.findall(r"\b([a-z0-9_]+)::ENTRY\b", found[1]) if found else []
+    matched = re.search(r"\bPROTOCOLS\b[^=]*=\s*&\[(.*?)\];", catalog, re.DOTALL)
+    return re.findall(r"\b([a-z0-9_]+)::ENTRY\b", matched[1]) if matched else []
 
 
 def unlisted(paths: Iterable[str], read: Callable[[str], str], listed: Iterable[str]) -> list[str]:
     """Folders of the dataplane with an entry that the catalogue does not list, one sentence
     each."""
     room = re.compile(rf"{DATAPLANE}/src/(\w+)/mod\.rs")
-    rooms = {found[1]: path for path in paths if (found := room.fullmatch(path))}
+    rooms = {result[1]: path for path in paths if (result := room.fullmatch(path))}
     return [
         f"{path}: has an ENTRY that {CATALOG} does not list; add {name}::ENTRY to PROTOCOLS"
         for name, path in rooms.items()
@@ -151,7 +151,9 @@ def main() -> int:
         print(f"{CATALOG}: lists no protocol", file=sys.stderr)
         return 1
     sources = [
-        path for path in paths if Path(path).suffix in SOURCES and path.startswith(tuple(f"{one}/" for one in GENERAL))
+        path
+        for path in paths
+        if Path(path).suffix in SOURCES and path.startswith(tuple(f"{item}/" for item in GENERAL))
     ]
     wrong = [sentence for name in names for path in sources for sentence in names_outside(path, read(path), name)]
     wrong += unlisted(paths, read, names)

@@ -193,7 +193,7 @@ def _containers(settings: Settings, place: Place) -> list[Row]:
         print(f"containers: not measured. {error.detail}", file=sys.stderr)
         return []
     _bare(docker, image, 4)
-    found = []
+    matches = []
     for servers, spec in SIZES.items():
         rounds = [
             (up_and_down(deployment_of(settings, place, spec, "containers")), _bare(docker, image, servers))
@@ -204,9 +204,9 @@ def _containers(settings: Settings, place: Place) -> list[Row]:
             every = [Row(name, ours[at], bare[at], "bare containers", "s", OF_BARE) for ours, bare in rounds]
             ratios = ", ".join(f"{row.ratio:.2f}" for row in every)
             middle = sorted(every, key=lambda row: row.ratio)[ROUNDS // 2]
-            found.append(replace(middle, note=f"wall clock; {ROUNDS} rounds: {ratios}"))
+            matches.append(replace(middle, note=f"wall clock; {ROUNDS} rounds: {ratios}"))
     docker.close()
-    return found
+    return matches
 
 
 def _bare(docker: DockerContainers, image: str, servers: int) -> tuple[float, float]:
@@ -228,8 +228,8 @@ def _bare(docker: DockerContainers, image: str, servers: int) -> tuple[float, fl
 
 def _timed(work: Callable[[], Any]) -> tuple[Any, float]:
     began = time.monotonic()
-    found = work()
-    return found, time.monotonic() - began
+    result = work()
+    return result, time.monotonic() - began
 
 
 def _namespaces(settings: Settings, place: Place) -> list[Row]:
@@ -237,17 +237,17 @@ def _namespaces(settings: Settings, place: Place) -> list[Row]:
     if has_mininet.returncode != 0:
         print("Mininet: not measured, `apt-get install mininet` brings it", file=sys.stderr)
         return []
-    found = []
+    matches = []
     for servers, spec in SIZES.items():
         # In a namespace of its own: its bridges meet nobody's.
         command = ["unshare", "--net", "--mount", MININET_PYTHON, "-c", MININET, str(spec["n"])]
-        said = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300).stdout
-        their_up, their_down = (float(one) for one in said.split())
+        message = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300).stdout
+        their_up, their_down = (float(word) for word in message.split())
         up, down = up_and_down(deployment_of(settings, place, spec, "namespaces"))
         promised = OF_MININET if servers == max(SIZES) else 1.0
-        found.append(Row(f"{servers} plain namespaces, up", up, their_up, "Mininet", "s", promised, "wall clock"))
-        found.append(Row(f"{servers} plain namespaces, gone", down, their_down, "Mininet", "s", 1.0, "wall clock"))
-    return found
+        matches.append(Row(f"{servers} plain namespaces, up", up, their_up, "Mininet", "s", promised, "wall clock"))
+        matches.append(Row(f"{servers} plain namespaces, gone", down, their_down, "Mininet", "s", 1.0, "wall clock"))
+    return matches
 
 
 def _routers(settings: Settings, place: Place) -> list[Row]:
@@ -269,24 +269,25 @@ def _routers(settings: Settings, place: Place) -> list[Row]:
 def _as_fast_as_bcube(settings: Settings, place: Place) -> list[Row]:
     """A torus beside a BCube of as many servers and links, by turns; the round in the middle
     counts."""
-    found = []
+    matches = []
     for servers, spec in OTHERS.items():
         rounds = []
         for _ in range(ROUNDS):
             ours, theirs = (
-                up_and_down(deployment_of(settings, place, one, "namespaces")) for one in (spec, THEIR_BCUBES[servers])
+                up_and_down(deployment_of(settings, place, item, "namespaces"))
+                for item in (spec, THEIR_BCUBES[servers])
             )
             rounds.append(Row(f"{servers} servers of a torus, up", ours[0], theirs[0], "BCube", "s", OF_BCUBE))
         ratios = ", ".join(f"{row.ratio:.2f}" for row in rounds)
         middle = sorted(rounds, key=lambda row: row.ratio)[ROUNDS // 2]
-        found.append(replace(middle, note=f"wall clock, namespaces; {ROUNDS} rounds: {ratios}"))
-    return found
+        matches.append(replace(middle, note=f"wall clock, namespaces; {ROUNDS} rounds: {ratios}"))
+    return matches
 
 
 def _telemetry(settings: Settings, place: Place) -> list[Row]:
     """The fabric's processor time while it reads every counter of a network ten times a second and
     somebody listens."""
-    found = []
+    matches = []
     for what, spec in WATCHED.items():
         with _running(settings, place, spec) as (_, fabric, run_id), FabricClient(place.socket) as stream:
             stream.subscribe(run_id)
@@ -296,8 +297,8 @@ def _telemetry(settings: Settings, place: Place) -> list[Row]:
             while time.monotonic() - began < WATCH_SECS:
                 assert next(frames) is not None
             share = (_cpu_secs(fabric.pid) - before) / (time.monotonic() - began)
-        found.append(Row(f"10 Hz telemetry of {what}", share, CORE_SHARE, "a ceiling", "of a core"))
-    return found
+        matches.append(Row(f"10 Hz telemetry of {what}", share, CORE_SHARE, "a ceiling", "of a core"))
+    return matches
 
 
 @contextmanager
@@ -319,8 +320,8 @@ def _reroute(settings: Settings, place: Place) -> Row:
     `[dcell §7.3, Fig. 11]`
     """
     network = build(Engine(settings), DCELL, 1e8, 1500, None)
-    source, destination, one, other = (network.id_of[name] for name in ("[0,0]", "[4,3]", "[0,3]", "[4,0]"))
-    link = next(link.id for link in network.links if {link.a[0], link.b[0]} == {one, other})
+    source, destination, entry, other = (network.id_of[name] for name in ("[0,0]", "[4,3]", "[0,3]", "[4,0]"))
+    link = next(link.id for link in network.links if {link.a[0], link.b[0]} == {entry, other})
     fault = {"id": "cable", "kind": "cable-pulled", "target": {"link": link}}
     lost: list[float] = []
     with _running(settings, place, DCELL) as (_, fabric, run_id):
@@ -348,7 +349,7 @@ def _reroute(settings: Settings, place: Place) -> Row:
         missing = [at for at, came in sent if not came and began <= at < began + PULLED_SECS]
         lost.append(1e3 * (missing[-1] - missing[0] + PROBE_SECS) if missing else 0.0)
     assert sum(came for _, came in sent) > 0.8 * len(sent), "most packets come back"
-    note = f"packets lost for, {PULLS} pulls: {', '.join(f'{one:.0f}' for one in lost)} ms"
+    note = f"packets lost for, {PULLS} pulls: {', '.join(f'{item:.0f}' for item in lost)} ms"
     # Never 0, of which there is no ratio: a packet a millisecond sees no less than one.
     ours = max(statistics.median(lost), 1e3 * PROBE_SECS)
     return Row("DCell's local reroute after a pulled cable", ours, REROUTE_MILLIS, "a ceiling", "ms", 1.0, note)

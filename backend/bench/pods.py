@@ -56,8 +56,8 @@ def _rows(cluster: Cluster, settings: Settings, servers: int, spec: Json) -> lis
         )
         for _ in range(ROUNDS)
     ]
-    wired = ", ".join(f"{one['wire_secs']:.1f}" for one in times)
-    found = []
+    wired = ", ".join(f"{item['wire_secs']:.1f}" for item in times)
+    matches = []
     for at, what in enumerate(("up", "gone")):
         name = f"{servers} servers in pods of two nodes, {what}"
         every = [Row(name, ours[at], bare[at], "bare pods", "s", OF_BARE) for ours, bare in rounds]
@@ -65,8 +65,8 @@ def _rows(cluster: Cluster, settings: Settings, servers: int, spec: Json) -> lis
         middle = sorted(every, key=lambda row: row.ratio)[ROUNDS // 2]
         spent = f"; of these, after the last one came, {wired} s" if what == "up" else ""
         note = f"wall clock; {ROUNDS} rounds: {ratios}{spent}; load {os.getloadavg()[0]:.1f}"
-        found.append(replace(middle, note=note))
-    return found
+        matches.append(replace(middle, note=note))
+    return matches
 
 
 def _bare(cluster: Cluster, settings: EmulationCluster, servers: int) -> tuple[float, float]:
@@ -91,10 +91,10 @@ def _bare(cluster: Cluster, settings: EmulationCluster, servers: int) -> tuple[f
             )
             document["metadata"] = {"name": f"bare-{server}", "labels": {BARE: "yes"}}
             documents.append(document)
-    told: Json = {"label_selector": f"{BARE}=yes", "_preload_content": False}
+    reported: Json = {"label_selector": f"{BARE}=yes", "_preload_content": False}
 
     def listed() -> list[Json]:
-        return list(orjson.loads(api.list_namespaced_pod(settings.namespace, **told).data)["items"])
+        return list(orjson.loads(api.list_namespaced_pod(settings.namespace, **reported).data)["items"])
 
     def create(document: Json) -> None:
         api.create_namespaced_pod(settings.namespace, document, _preload_content=False)
@@ -103,7 +103,7 @@ def _bare(cluster: Cluster, settings: EmulationCluster, servers: int) -> tuple[f
         began = time.monotonic()
         with ThreadPoolExecutor(CREATES_AT_A_TIME) as pool:
             list(pool.map(create, documents))
-        _until(lambda: all(one["status"]["phase"] == "Running" for one in listed()))
+        _until(lambda: all(item["status"]["phase"] == "Running" for item in listed()))
         up_secs = time.monotonic() - began
         began = time.monotonic()
         api.delete_collection_namespaced_pod(settings.namespace, label_selector=f"{BARE}=yes")

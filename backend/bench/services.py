@@ -26,9 +26,9 @@ def rows() -> list[Row]:
         print("services: not measured, they need root and the programs of `make setup`", file=sys.stderr)
         return []
     with own_lab(settings, Engine(settings), 1.0) as lab:
-        found = rounds_of(lab(None))
-    throughput, micros = best_of(found)
-    ratios = over_base(found, "keys-3")
+        result = rounds_of(lab(None))
+    throughput, micros = best_of(result)
+    ratios = over_base(result, "keys-3")
     paper = f"median of {len(ratios)} rounds' ratios; the paper: {PAPER_CPU[1] / PAPER_CPU[0]:.2f} times the CPU"
     return [
         Row(

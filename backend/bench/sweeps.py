@@ -76,9 +76,9 @@ class Bench:
     def started(self, spec: dict[str, Any], seeds: int) -> str:
         """A run in the lane in which workers share, as one that is known to take long."""
         axes = {"failure": {"kind": "switch", "ratios": RATIOS}, "seeds": seeds}
-        asked = ExperimentCreate.model_validate({"plan": spec, "workload": {"kind": "all-to-all"}, "axes": axes})
+        request = ExperimentCreate.model_validate({"plan": spec, "workload": {"kind": "all-to-all"}, "axes": axes})
         with self.database.session() as session:
-            experiment = ExperimentService(session, self.engine).create(asked)
+            experiment = ExperimentService(session, self.engine).create(request)
             row = ExperimentRepository(session).experiment(experiment.id)
             assert row is not None
             run = RunService(session, RunQueue()).start(row).id
@@ -97,10 +97,10 @@ class Bench:
         deadline = time.monotonic() + RUN_LIMIT_SECS
         while True:
             with self.database.session() as session:
-                told = (
+                reported = (
                     "SELECT state, extract(epoch FROM finished_at - started_at), points_total FROM runs WHERE id = :id"
                 )
-                state, secs, points = session.execute(text(told), {"id": run}).one()
+                state, secs, points = session.execute(text(reported), {"id": run}).one()
             if state == "succeeded":
                 computed, ready = (after - first for after, first in zip(self._used(), before, strict=True))
                 busy = min((computed + ready) / (float(secs) * len(self.pids)), 1.0)
@@ -120,7 +120,7 @@ class Bench:
             processes = [
                 subprocess.Popen([program, "worker"], env=environment, stdout=log, stderr=log) for _ in range(count)
             ]
-            self.pids = [one.pid for one in processes]
+            self.pids = [process.pid for process in processes]
             try:
                 deadline = time.monotonic() + START_LIMIT_SECS
                 while self._ready() < count * PROCESSES_QUEUES:
@@ -129,20 +129,20 @@ class Bench:
                     time.sleep(0.1)
                 yield
             finally:
-                for one in processes:
-                    one.send_signal(signal.SIGTERM)
-                for one in processes:
-                    one.wait(timeout=60)
+                for process in processes:
+                    process.send_signal(signal.SIGTERM)
+                for process in processes:
+                    process.wait(timeout=60)
 
     def _used(self) -> tuple[float, float]:
         """Seconds that the workers computed, and that they waited for a core, all their threads
         together."""
-        found = [
+        matches = [
             [int(field) / 1e9 for field in (task / "schedstat").read_text().split()[:2]]
             for pid in self.pids
             for task in Path(f"/proc/{pid}/task").iterdir()
         ]
-        return sum(one[0] for one in found), sum(one[1] for one in found)
+        return sum(item[0] for item in matches), sum(item[1] for item in matches)
 
     def _ready(self) -> int:
         with self.database.session() as session:
@@ -151,24 +151,24 @@ class Bench:
 
 def measured(bench: Bench) -> dict[tuple[str, int], list[Timed]]:
     """By kind of points and number of workers."""
-    found: dict[tuple[str, int], list[Timed]] = {}
+    result: dict[tuple[str, int], list[Timed]] = {}
     for _ in range(ROUNDS):
         for count in WORKERS:
             with bench.workers(count):
                 for kind, spec in (("tiny", TINY), ("heavy", HEAVY)):
-                    found.setdefault((kind, count), []).append(bench.measure(spec, SEEDS[kind]))
-    return found
+                    result.setdefault((kind, count), []).append(bench.measure(spec, SEEDS[kind]))
+    return result
 
 
 def rows() -> list[Row]:
     with tempfile.TemporaryDirectory(prefix="cubeyard-bench-") as home:
         bench = Bench(Path(home))
         try:
-            found = measured(bench)
+            result = measured(bench)
         finally:
             bench.database.close()
     load = f"load {os.getloadavg()[0]:.1f}"
-    wall = {key: min(one.wall for one in several) for key, several in found.items()}
+    wall = {key: min(item.wall for item in several) for key, several in result.items()}
     rows = []
     for count in WORKERS:
         note = f"{1000 / wall['tiny', count]:,.0f} a second of BCube(4,1), wall clock, {load}"
@@ -176,8 +176,8 @@ def rows() -> list[Row]:
         rows.append(Row(what, wall["tiny", count], BEFORE_MS, "before sharing", "ms", LEAST_TINY, note))
     a_second = ", ".join(f"{1000 / wall['heavy', count]:,.1f} with {count}" for count in WORKERS)
     note = f"of BCube(8,2), reckoned with a core for each; by the wall clock a second: {a_second}, {load}"
-    one, two = (statistics.median(each.alone for each in found["heavy", count]) for count in (1, 2))
-    rows.append(Row("a heavy point of a sweep, 2 workers", two, one, "1 worker", "ms", LEAST_SCALING, note))
+    entry, two = (statistics.median(each.alone for each in result["heavy", count]) for count in (1, 2))
+    rows.append(Row("a heavy point of a sweep, 2 workers", two, entry, "1 worker", "ms", LEAST_SCALING, note))
     return rows
 
 

@@ -174,8 +174,8 @@ def create_app(settings: Settings | None = None, *, database: Database | None = 
         app.state.streams = streams = RunStreams(opened)
         measured.watch_pool(opened.engine)
         collectors = (RunCollector(opened, settings.job_lease_secs), FabricCollector(settings))
-        for one in collectors:
-            measured.registry.register(one)
+        for collector in collectors:
+            measured.registry.register(collector)
         stopping = asyncio.Event()
         working: asyncio.Task[None] | None = None
         try:
@@ -184,8 +184,8 @@ def create_app(settings: Settings | None = None, *, database: Database | None = 
             yield
         finally:
             stopping.set()
-            for one in collectors:
-                measured.registry.unregister(one)
+            for collector in collectors:
+                measured.registry.unregister(collector)
             await app.state.terminals.close()
             await streams.close()
             if working is not None:

@@ -256,18 +256,18 @@ class Engine:
         text = canonical(spec)
         key = (hashlib.sha256(text).hexdigest(), book_hash or content_hash(book))
         with self._mutex:
-            found = self._plans.get(key)
-            if found is not None:
+            result = self._plans.get(key)
+            if result is not None:
                 self._plans.move_to_end(key)
                 self._metrics.plan_cache.labels("hit").inc()
-                return found
+                return result
             building = self._building.setdefault(key, threading.Lock())
         with building:
             with self._mutex:
-                found = self._plans.get(key)
-            if found is not None:
+                result = self._plans.get(key)
+            if result is not None:
                 self._metrics.plan_cache.labels("shared").inc()
-                return found
+                return result
             self._metrics.plan_cache.labels("miss").inc()
             try:
                 self.refuse_oversize(text)
@@ -384,8 +384,8 @@ class Engine:
         every frame as JSON text, in order; `on_progress`'s `False` cancels. Takes a turn among the
         long ones where it is watched. Raises PlanRejectedError, CancelledError."""
         with self._turn("life", self._long_turns), _findings():
-            asked = canonical(question).decode(), canonical(book).decode()
-            return orjson.loads(_binding().life(*asked, on_progress, on_frame))
+            request = canonical(question).decode(), canonical(book).decode()
+            return orjson.loads(_binding().life(*request, on_progress, on_frame))
 
     def fault_targets(self, spec: Mapping[str, Any], faults: list[Json], seed: int) -> list[Json]:
         """What each fault strikes, drawn as a prediction draws: `{nodes, links}` by id."""
@@ -461,8 +461,8 @@ class Engine:
         Raises PlanRejectedError with findings.
         """
         with _findings():
-            found = orjson.loads(_binding().routed_flows(canonical(spec).decode(), canonical(run).decode()))
-        return found["paths"], found["gbps"]
+            result = orjson.loads(_binding().routed_flows(canonical(spec).decode(), canonical(run).decode()))
+        return result["paths"], result["gbps"]
 
     def routings(self, spec: Mapping[str, Any]) -> list[Json]:
         """The routing schemes that serve a plan, its paper's own first: name and summary."""
@@ -533,12 +533,12 @@ class Engine:
     @contextmanager
     def _turn(self, operation: str, turns: threading.BoundedSemaphore | None = None) -> Iterator[None]:
         turns = self._turns if turns is None else turns
-        asked = time.perf_counter()
+        request = time.perf_counter()
         if not turns.acquire(timeout=self._settings.engine_wait_secs):
             detail = f"Every engine turn was taken for {self._settings.engine_wait_secs:g} s. Try again shortly."
             raise ProblemError(503, "busy", detail, headers={"retry-after": "2"})
         started = time.perf_counter()
-        self._metrics.engine_wait_secs.observe(started - asked)
+        self._metrics.engine_wait_secs.observe(started - request)
         self._metrics.engine_busy.inc()
         try:
             yield

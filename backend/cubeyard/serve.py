@@ -44,8 +44,8 @@ def serve(app: FastAPI, settings: Settings) -> None:
     queue, the embedded database stops."""
     # uvicorn repeats the signal that ended it, which would make a clean end look like a death.
     signals = ending()
-    for one in signals:
-        signal.signal(one, lambda *_: None)
+    for item in signals:
+        signal.signal(item, lambda *_: None)
     # The caller explains a failed start; uvicorn would print a traceback.
     logging.getLogger("uvicorn.error").addFilter(lambda _: app.state.start_error is None)
     try:
@@ -66,9 +66,9 @@ class _Announcing(uvicorn.Server):
 
     async def startup(self, sockets: list[object] | None = None) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
         await super().startup(sockets)  # pyright: ignore[reportArgumentType]
-        for one in self._signals:
-            if one not in HANDLED_SIGNALS:
-                asyncio.get_running_loop().add_signal_handler(one, self.handle_exit, one, None)
+        for item in self._signals:
+            if item not in HANDLED_SIGNALS:
+                asyncio.get_running_loop().add_signal_handler(item, self.handle_exit, item, None)
         for server in getattr(self, "servers", []):
             for socket in server.sockets:
                 host, port = socket.getsockname()[:2]

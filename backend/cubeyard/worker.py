@@ -87,9 +87,9 @@ class ExportRunner:
             raise  # the queue tries again
         except Exception as error:
             bound.exception("export_failed")
-            said = error.detail if isinstance(error, ProblemError) else f"{type(error).__name__}: {error}"
+            message = error.detail if isinstance(error, ProblemError) else f"{type(error).__name__}: {error}"
             with self._database.session() as session:
-                JobRepository(session).finish(job_id, attempt, "failed", error=said[:2000])
+                JobRepository(session).finish(job_id, attempt, "failed", error=message[:2000])
         else:
             with self._database.session() as session:
                 JobRepository(session).finish(job_id, attempt, "done", size_bytes=size_bytes)

@@ -42,10 +42,10 @@ def test_a_killed_server_and_a_killed_postgres_lose_no_saved_plan(home: Path) ->
         server.process.kill()
         server.process.wait()
     with Server(home) as server:
-        assert {one["id"] for one in server.call("GET", PLANS)[1]["items"]} == set(saved)
+        assert {item["id"] for item in server.call("GET", PLANS)[1]["items"]} == set(saved)
         assert server.call("GET", f"{PLANS}/{saved[0]}/notes")[1]["items"] == [note]
-        told = server.call("GET", f"/api/v1/changes?plan={saved[0]}")[1]["items"]
-        assert [(one["kind"], one["action"]) for one in told] == [("note", "created"), ("plan", "created")]
+        items = server.call("GET", f"/api/v1/changes?plan={saved[0]}")[1]["items"]
+        assert [(item["kind"], item["action"]) for item in items] == [("note", "created"), ("plan", "created")]
         status, plan = server.call("POST", PLANS, {"name": "After the first kill", "spec": SMALL})
         saved.append(plan["id"])
         pid = EmbeddedPostgres(home).running_pid()
@@ -55,7 +55,7 @@ def test_a_killed_server_and_a_killed_postgres_lose_no_saved_plan(home: Path) ->
         while (answer := server.call("GET", PLANS))[0] != 200:
             assert time.monotonic() < deadline, server.said()
             time.sleep(0.2)
-        assert {one["id"] for one in answer[1]["items"]} == set(saved), "the same server goes on"
+        assert {item["id"] for item in answer[1]["items"]} == set(saved), "the same server goes on"
         assert server.call("GET", "/healthz")[0] == 200
         server.process.terminate()
         assert server.process.wait(timeout=30) == 0, server.said()
@@ -95,6 +95,6 @@ def test_logs_are_json_with_request_ids(home: Path) -> None:
         server.process.terminate()
         server.process.wait(timeout=30)
         lines = [json.loads(line) for line in server.said().splitlines()]
-    (line,) = [one for one in lines if one.get("request_id") == "trace-me"]
+    (line,) = [item for item in lines if item.get("request_id") == "trace-me"]
     assert (line["event"], line["method"], line["path"], line["status"]) == ("request", "GET", PLANS, 200)
     assert line["timestamp"].endswith("Z")

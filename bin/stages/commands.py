@@ -66,13 +66,16 @@ def _rust_targets() -> tuple[list[str], list[str]]:
     """`--test=NAME` of the programs of tests of NETWORKS, and of all others. Names are of all
     crates at once: a name that several have is of these. To name crates instead would build them
     with other features."""
-    told = subprocess.run(
+    reported = subprocess.run(
         ["cargo", "metadata", "--no-deps", "--format-version", "1", "--locked"],
         cwd=ROOT / "emulator", capture_output=True, text=True, check=True,
     )  # fmt: skip
-    packages = json.loads(told.stdout)["packages"]
+    packages = json.loads(reported.stdout)["packages"]
     tests = {
-        (one["name"], target["name"]) for one in packages for target in one["targets"] if target["kind"] == ["test"]
+        (package["name"], target["name"])
+        for package in packages
+        for target in package["targets"]
+        if target["kind"] == ["test"]
     }
     own = {name for crate, name in tests if crate in NETWORKS}
     rest = {name for _, name in tests} - own
@@ -190,9 +193,9 @@ def emulation(asked: Asked) -> Turns:
 
 
 def _lane(number: int, apart: str, tests: list[str], lanes: Path, cache: Path) -> Command:
-    one = _pytest(f"Emulation with real packets, lane {number} of {LANES}", "--durations=12", *tests, cache=cache)
-    argv = [apart, *one.argv]
-    return Command(one.title, one.folder, argv, {"CUBEYARD_TEST_LANES": str(lanes)}, partial(_pytest_again, argv))
+    item = _pytest(f"Emulation with real packets, lane {number} of {LANES}", "--durations=12", *tests, cache=cache)
+    argv = [apart, *item.argv]
+    return Command(item.title, item.folder, argv, {"CUBEYARD_TEST_LANES": str(lanes)}, partial(_pytest_again, argv))
 
 
 def _as_root(command: Command) -> Command:

@@ -61,21 +61,21 @@ def run(command: Command, *, live: bool) -> Result:
     """One command to its end; `live` prints its lines as they come, else all of them when it has
     ended."""
     began = time.monotonic()
-    with tempfile.TemporaryFile("w+", errors="replace") as said:
+    with tempfile.TemporaryFile("w+", errors="replace") as message:
         process = subprocess.Popen(
             list(command.argv), cwd=ROOT / command.folder, env={**os.environ, **command.env}, stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE if live else said, stderr=subprocess.STDOUT, text=True, errors="replace",
+            stdout=subprocess.PIPE if live else message, stderr=subprocess.STDOUT, text=True, errors="replace",
         )  # fmt: skip
         # Written to a file, what a process left behind still holds open delays nothing.
         if process.stdout is not None:
             with process.stdout as lines:
                 for line in lines:
-                    said.write(line)
+                    message.write(line)
                     print(line, end="", flush=True)
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
-        said.seek(0)
-        text = said.read()
+        message.seek(0)
+        text = message.read()
     if not live:
         with _printing:
             say(command.title)
@@ -112,15 +112,17 @@ def _tried_again(result: Result) -> Result:
 
 def took(results: Iterable[Result]) -> str:
     """A line a command: seconds by the clock and of CPU time."""
-    return "\n".join(f"  {one.secs:5.0f} s  {one.cpu_secs:5.0f} s CPU  {one.command.title}" for one in results)
+    return "\n".join(
+        f"  {result.secs:5.0f} s  {result.cpu_secs:5.0f} s CPU  {result.command.title}" for result in results
+    )
 
 
 def failures(results: Iterable[Result]) -> list[str]:
     """Titles of what failed, after the last lines of each: a log is often kept from its end
     only."""
-    failed = [one for one in results if one.status]
-    for one in failed:
-        say(f"{one.command.title} failed; it ended with")
-        for line in one.said.splitlines()[-LAST_LINES:]:
+    failed = [result for result in results if result.status]
+    for result in failed:
+        say(f"{result.command.title} failed; it ended with")
+        for line in result.said.splitlines()[-LAST_LINES:]:
             print(line[:LINE_LENGTH], file=sys.stderr)
-    return [one.command.title for one in failed]
+    return [result.command.title for result in failed]

@@ -47,7 +47,7 @@ TESTS = ("*/test_*.py", "*.spec.ts", "*.test.ts", "*.test.tsx", "emulator/crates
 
 def stage_of(path: str) -> Stage | None:
     fitting = [(len(pattern), stage) for stage in STAGES for pattern in stage.files if fnmatch(path, pattern)]
-    return max(fitting, key=lambda one: one[0])[1] if fitting else None
+    return max(fitting, key=lambda item: item[0])[1] if fitting else None
 
 
 def without_a_stage() -> list[str]:
@@ -65,20 +65,20 @@ def chosen(words: list[str]) -> tuple[list[Stage], str]:
     if unknown := sorted(names - {stage.name for stage in STAGES}):
         sys.exit(f"error: there are no tests called {unknown[0]}; `bin/test list` tells what there is")
     if not names:
-        names = set(QUICK) if which == "quick" else {one.name for one in STAGES if one.whole_run in ("short", which)}
+        names = set(QUICK) if which == "quick" else {item.name for item in STAGES if item.whole_run in ("short", which)}
     return [stage for stage in STAGES if stage.name in names], which
 
 
 def report(
     stages: dict[str, tuple[float, list[Result]]], rows: list[tuple[str, float, int | None]], *, budgets: bool
 ) -> int:
-    results = [one for _, some in stages.values() for one in some]
+    results = [item for _, some in stages.values() for item in some]
     failed = failures(results)
     print(f"\nWhat each command took:\n{took(results)}\n\nWhat each stage took, and its budget:", file=sys.stderr)
-    for name, secs, budget in [*rows, ("together", sum(one[1] for one in rows), sum(one[2] or 0 for one in rows))]:
+    for name, secs, budget in [*rows, ("together", sum(row[1] for row in rows), sum(row[2] or 0 for row in rows))]:
         over = ", OVER ITS BUDGET" if budgets and budget and secs > OVER * budget else ""
         print(f"  {secs:5.0f} s{f' of {budget} s' if budget and budgets else ''}  {name}{over}", file=sys.stderr)
-    if flaky := [name for one in results for name in one.flaky]:
+    if flaky := [name for result in results for name in result.flaky]:
         say(f"Passed only when tried again, each needs its line in docs/contributing/flaky.md: {', '.join(flaky)}")
     if failed:
         print(f"error: failed: {'; '.join(failed)}", file=sys.stderr)
@@ -91,7 +91,8 @@ def main(words: list[str]) -> int:
     if words == ["list"]:
         print(
             "\n".join(
-                f"{one.name:13}{one.budget_secs or '':>4}  {one.whole_run or 'by name':8}{one.title}" for one in STAGES
+                f"{item.name:13}{item.budget_secs or '':>4}  {item.whole_run or 'by name':8}{item.title}"
+                for item in STAGES
             )
         )
         return 0
@@ -99,7 +100,7 @@ def main(words: list[str]) -> int:
         sys.exit(f"error: no stage of bin/stages/test.py runs {', '.join(missing)}")
     stages, which = chosen(words)
     # The tests bring their own database and settings; those of the user must not reach them.
-    for name in [one for one in os.environ if one in ("DATABASE_URL", "PGPASSWORD") or one.startswith("CUBEYARD_")]:
+    for name in [item for item in os.environ if item in ("DATABASE_URL", "PGPASSWORD") or item.startswith("CUBEYARD_")]:
         if name not in ("CUBEYARD_CHROMIUM", "CUBEYARD_TEST_APART"):
             del os.environ[name]
     names = {stage.name for stage in stages}

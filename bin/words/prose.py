@@ -152,7 +152,7 @@ def _scan(text: str, pattern: re.Pattern[str], docs: tuple[str, ...] = ()) -> Pr
             prose.paragraph()
             _block(prose, run_first, "\n".join(run), whole)
             if run_kind in docs:
-                prose.docs.append((run_first, " ".join(LEADER.sub("", one).strip() for one in run)))
+                prose.docs.append((run_first, " ".join(LEADER.sub("", item).strip() for item in run)))
             prose.paragraph()
             run = []
 

@@ -27,12 +27,12 @@ class Chain:
 
     def pair(self, joint: int) -> tuple[PlannedCable, FoundCable]:
         """The two cables that share a joint."""
-        one, two = self.cables[joint], self.cables[(joint + 1) % len(self.cables)]
-        if isinstance(one, PlannedCable):
+        item, two = self.cables[joint], self.cables[(joint + 1) % len(self.cables)]
+        if isinstance(item, PlannedCable):
             assert isinstance(two, FoundCable)
-            return one, two
+            return item, two
         assert isinstance(two, PlannedCable)
-        return two, one
+        return two, item
 
 
 def chains(planned: Sequence[PlannedCable], found: Sequence[FoundCable]) -> Iterator[Chain]:
@@ -62,11 +62,11 @@ def chains(planned: Sequence[PlannedCable], found: Sequence[FoundCable]) -> Iter
             continue
         onward = list(follow(cable, cable.b))
         if onward and onward[-1][1] is cable:
-            members = [cable, *(one for _, one in onward[:-1])]
+            members = [cable, *(item for _, item in onward[:-1])]
             chain = Chain(members, [port for port, _ in onward], ring=True)
         else:
             back = list(follow(cable, cable.a))
-            members = [*(one for _, one in reversed(back)), cable, *(one for _, one in onward)]
+            members = [*(item for _, item in reversed(back)), cable, *(item for _, item in onward)]
             chain = Chain(members, [*(port for port, _ in reversed(back)), *(port for port, _ in onward)], ring=False)
-        done.update(id(one) for one in chain.cables)
+        done.update(id(item) for item in chain.cables)
         yield chain

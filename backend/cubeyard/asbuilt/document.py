@@ -59,9 +59,12 @@ def as_built(plan: PlanView, listing: Listing) -> AsBuilt:
     result = compare(planned, listed.cables, covered=covered, outside=outside, unplanned=unplanned, half=listed.half)
     order = work_order(result.to_reach, result.to_change, names.rack)
     writer = _Writer(names)
-    counts = Counter(one.kind for one in result.differences)
+    counts = Counter(difference.kind for difference in result.differences)
     counts["in_order"] = len(result.in_order)
-    every = [*(two for _, two in result.in_order), *(one.found for one in result.differences if one.found)]
+    every = [
+        *(two for _, two in result.in_order),
+        *(difference.found for difference in result.differences if difference.found),
+    ]
     return AsBuilt(
         plan_hash=plan.plan_hash,
         title=plan.name,
@@ -77,7 +80,7 @@ def as_built(plan: PlanView, listing: Listing) -> AsBuilt:
         in_order=not any(count for kind, count in counts.items() if kind not in ("in_order", *LEFT_ALONE)),
         counts=AsBuiltCounts(**{kind: counts[kind] for kind in KINDS}),
         kinds=[AsBuiltKind(kind=kind, title=title, meaning=meaning) for kind, (title, meaning) in KINDS.items()],
-        differences=[writer.difference(one) for one in result.differences],
+        differences=[writer.difference(item) for item in result.differences],
         contradictions=result.contradictions,
         remarks=[*listed.remarks, *_remarks(names, listing, listed.cables, reporters, result)],
         work=writer.order(order),
@@ -96,14 +99,14 @@ def _remarks(
     unknown = sorted(name for name in listing.reporters or () if names.device(name) is None)
     if unknown:
         yield f"Reports of devices that the plan does not have: {_some(unknown)}."
-    told: dict[frozenset[Port], set[str]] = {}
+    reported: dict[frozenset[Port], set[str]] = {}
     for cable in found:
-        told.setdefault(frozenset(cable.ends), set()).add(cable.a.device)
+        reported.setdefault(frozenset(cable.ends), set()).add(cable.a.device)
     # Each found cable has the device that reported it as its first end.
     once = [
         cable
         for cable in result.to_change
-        if cable.b.device in reporters and told[frozenset(cable.ends)] == {cable.a.device} != {cable.b.device}
+        if cable.b.device in reporters and reported[frozenset(cable.ends)] == {cable.a.device} != {cable.b.device}
     ]
     for cable in once[:MAX_REMARKS]:
         yield (
@@ -135,16 +138,16 @@ class _Writer:
         )
 
     def difference(self, one: Difference) -> AsBuiltDifference:
-        planned, found = one.planned, one.found
+        planned, result = one.planned, one.found
         expected = seen = None
         if planned is not None:
             expected = PlannedEnds.model_construct(
                 a=self.end(planned.a), b=self.end(planned.b), length_mm=planned.length_mm
             )
-        if found is not None:
-            written = dict(zip(found.ends, found.written, strict=True))
-            a, b = (self.end(port, written[port]) for port in _turned(planned, found))
-            seen = FoundEnds.model_construct(a=a, b=b, length_mm=found.length_mm, where=found.where)
+        if result is not None:
+            written = dict(zip(result.ends, result.written, strict=True))
+            a, b = (self.end(port, written[port]) for port in _turned(planned, result))
+            seen = FoundEnds.model_construct(a=a, b=b, length_mm=result.length_mm, where=result.where)
         return AsBuiltDifference.model_construct(
             kind=one.kind,
             cable=planned.number if planned else None,

@@ -97,7 +97,12 @@ def compare(
     in_order, different = _classified(to_reach, inside, unplanned)
     differences += different
     kinds = list(KINDS)
-    differences.sort(key=lambda one: (kinds.index(one.kind), one.planned.number if one.planned else len(planned)))
+    differences.sort(
+        key=lambda difference: (
+            kinds.index(difference.kind),
+            difference.planned.number if difference.planned else len(planned),
+        )
+    )
     return Comparison(in_order, differences, to_reach, inside, contradictions)
 
 
@@ -111,25 +116,25 @@ def _merged(found: Sequence[FoundCable]) -> tuple[list[FoundCable], list[str], s
     contradictions: list[str] = []
     unclear: set[Port] = set()
     for ends, cables in groups.items():
-        cable = next((one for one in cables if one.length_mm is not None), cables[0])
+        cable = next((item for item in cables if item.length_mm is not None), cables[0])
         merged.append(cable)
         for port in ends:
             at[port].append(cable)
-        lengths = {one.length_mm for one in cables} - {None}
+        lengths = {item.length_mm for item in cables} - {None}
         if len(ends) == 1:
             unclear |= ends
             contradictions.append(f"{_words(cable.a)} is connected with itself ({cable.where}).")
         elif len(lengths) > 1:
             unclear |= ends
-            told = " and ".join(f"{one.length_mm / 1000:g} m ({one.where})" for one in cables if one.length_mm)
-            contradictions.append(f"{_words(cable.a)} to {_words(cable.b)} has two lengths: {told}.")
+            reported = " and ".join(f"{item.length_mm / 1000:g} m ({item.where})" for item in cables if item.length_mm)
+            contradictions.append(f"{_words(cable.a)} to {_words(cable.b)} has two lengths: {reported}.")
     for port, cables in at.items():
         if len(cables) > 1:
             unclear.update(end for cable in cables for end in cable.ends)
-            told = " and ".join(
+            reported = " and ".join(
                 f"{_words(cable.b if cable.a == port else cable.a)} ({cable.where})" for cable in cables
             )
-            contradictions.append(f"{_words(port)} is connected with {told}.")
+            contradictions.append(f"{_words(port)} is connected with {reported}.")
     # What else is at a port that is unclear now is unclear too: it may be the cable that the list
     # has wrong.
     return merged, contradictions, unclear
@@ -148,19 +153,19 @@ def _classified(
     left_found: list[FoundCable] = []
     for chain in chains(planned, found):
         if chain.ring and len(chain.cables) == 2:
-            one, two = chain.pair(0)
-            if fits(two, one):
-                in_order.append((one, two))
+            entry, two = chain.pair(0)
+            if fits(two, entry):
+                in_order.append((entry, two))
             else:
-                differences.append(Difference("wrong_length", one, two, _lengths(one, two)))
+                differences.append(Difference("wrong_length", entry, two, _lengths(entry, two)))
         elif chain.ring:
             pairs = ring_pairs(chain)
-            note = f"{len(pairs)} cables exchanged: {', '.join(sorted(f'C{one.number:05d}' for one, _ in pairs)[:6])}"
+            note = f"{len(pairs)} cables exchanged: {', '.join(sorted(f'C{item.number:05d}' for item, _ in pairs)[:6])}"
             note += ", …" if len(pairs) > 6 else ""
-            differences += [Difference("swapped", one, two, note) for one, two in pairs]
+            differences += [Difference("swapped", item, two, note) for item, two in pairs]
         else:
             paired = _same_devices(chain)
-            differences += [Difference("wrong_port", one, two, _which(one, two)) for one, two in paired]
+            differences += [Difference("wrong_port", item, two, _which(item, two)) for item, two in paired]
             taken = {id(cable) for pair in paired for cable in pair}
             for cable in chain.cables:
                 if id(cable) not in taken:
@@ -183,7 +188,7 @@ def ring_pairs(chain: Chain) -> list[tuple[PlannedCable, FoundCable]]:
     """Each planned cable of a ring with one of the two found ones that it shares a port with: the
     way round with more pairs that are between the same two devices and fit."""
     ways = [[chain.pair(joint) for joint in range(first, len(chain.cables), 2)] for first in (0, 1)]
-    return max(ways, key=lambda pairs: sum(_devices(one) == _devices(two) and fits(two, one) for one, two in pairs))
+    return max(ways, key=lambda pairs: sum(_devices(item) == _devices(two) and fits(two, item) for item, two in pairs))
 
 
 def _same_devices(chain: Chain) -> list[tuple[PlannedCable, FoundCable]]:
@@ -192,9 +197,9 @@ def _same_devices(chain: Chain) -> list[tuple[PlannedCable, FoundCable]]:
     pairs: list[tuple[PlannedCable, FoundCable]] = []
     joint = 0
     while joint < len(chain.joints):
-        one, two = chain.pair(joint)
-        if _devices(one) == _devices(two):
-            pairs.append((one, two))
+        item, two = chain.pair(joint)
+        if _devices(item) == _devices(two):
+            pairs.append((item, two))
             joint += 1
         joint += 1
     return pairs

@@ -54,13 +54,13 @@ def work_order(
     removals: list[Step] = []
     for chain in chains(planned, found):
         if chain.ring and len(chain.cables) == 2:
-            one, two = chain.pair(0)
-            if not fits(two, one):
-                blocks.append([writer.step("replace", one, two, two.ends, two.ends)])
+            entry, two = chain.pair(0)
+            if not fits(two, entry):
+                blocks.append([writer.step("replace", entry, two, two.ends, two.ends)])
             continue
         matched = _matched(chain, writer.closeness)
         serving = {id(two) for _, two, _ in matched}
-        served = {id(one) for one, _, _ in matched}
+        served = {id(item) for item, _, _ in matched}
         removals += [
             writer.step("remove", None, cable, cable.ends, ())
             for cable in chain.cables
@@ -114,8 +114,8 @@ def _matched(chain: Chain, closeness: Callable[[Port, Port], int]) -> list[Match
     moves ends the least far."""
     weights: list[Weight | None] = []
     for joint, port in enumerate(chain.joints):
-        one, two = chain.pair(joint)
-        weights.append((1, closeness(other(two, port), other(one, port))) if fits(two, one) else None)
+        item, two = chain.pair(joint)
+        weights.append((1, closeness(other(two, port), other(item, port))) if fits(two, item) else None)
     if chain.ring:
         shut = next((joint for joint, weight in enumerate(weights) if weight is None), None)
         if shut is None:
@@ -173,14 +173,14 @@ def _moves(matched: Sequence[Matched], writer: _Writer) -> list[Step]:
         while index is not None and not done[index]:
             done[index] = True
             waiting.append(index)
-            one, _, port = matched[index]
-            index = leaves.get(other(one, port))
+            item, _, port = matched[index]
+            index = leaves.get(other(item, port))
         if waiting and index == start and index is not None:
-            one, two, port = matched[start]
-            source, target = other(two, port), other(one, port)
-            steps.append(writer.step("unplug", one, two, (source,), (), port))
+            item, two, port = matched[start]
+            source, target = other(two, port), other(item, port)
+            steps.append(writer.step("unplug", item, two, (source,), (), port))
             steps += [move(each) for each in reversed(waiting[1:])]
-            steps.append(writer.step("plug", one, two, (), (target,), port))
+            steps.append(writer.step("plug", item, two, (), (target,), port))
         else:
             steps += [move(each) for each in reversed(waiting)]
     return steps

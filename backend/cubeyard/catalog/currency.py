@@ -41,4 +41,4 @@ def converted(content: Json, currency: str, rate: float) -> Json:
                 sources[name] = {**source, "source": source["source"] + words}
         return {**one, "price_usd": amount(one.get("price_usd")), "attributes": attributes, "sources": sources}
 
-    return {**content, "currency": currency, "parts": [part(one) for one in content["parts"]]}
+    return {**content, "currency": currency, "parts": [part(item) for item in content["parts"]]}

@@ -57,7 +57,7 @@ class CatalogService:
         """The version a plan is to use: the one asked for, or the latest."""
         row = self._repository.version(book, version) if version is not None else self._repository.latest(book)
         if row is None:
-            known = ", ".join(one.book for one in self._repository.books())
+            known = ", ".join(item.book for item in self._repository.books())
             shown = book if version is None else f"{book} version {version}"
             raise field_error(
                 "body.spec.catalog",
@@ -80,7 +80,7 @@ class CatalogService:
         row = self._repository.book(book)
         if row is None:
             raise not_found(f"price book {book}")
-        return _book(row, [_version_item(one, parts) for one, parts in self._repository.versions(book)])
+        return _book(row, [_version_item(item, parts) for item, parts in self._repository.versions(book)])
 
     def version(self, book: str, version: int) -> schemas.BookVersion:
         row = self._repository.version(book, version)
@@ -123,20 +123,20 @@ class CatalogService:
             raise problem(error) from None
         if quotes.problems and not trial:
             first = [
-                FieldError(field=f"body.{one.line}", message=one.message)
-                for one in quotes.problems[:MAX_SHOWN_PROBLEMS]
+                FieldError(field=f"body.{item.line}", message=item.message)
+                for item in quotes.problems[:MAX_SHOWN_PROBLEMS]
             ]
             raise ProblemError(
                 422, "invalid", f"{len(quotes.problems)} lines of the bill cannot be taken over.", errors=first
             )
-        if not (trial or jumps) and (high := [one for one in quotes.changes if one.jump]):
+        if not (trial or jumps) and (high := [item for item in quotes.changes if item.jump]):
             first = [
                 FieldError(
-                    field=f"body.{one.line}",
-                    message=f"{one.field} of {one.sku} becomes {one.after:,} and was {one.before:,}.",
+                    field=f"body.{item.line}",
+                    message=f"{item.field} of {item.sku} becomes {item.after:,} and was {item.before:,}.",
                     hint="Correct it, or send jumps=true if it is right.",
                 )
-                for one in high[:MAX_SHOWN_PROBLEMS]
+                for item in high[:MAX_SHOWN_PROBLEMS]
             ]
             detail = f"{len(high)} prices become ten times as high or low, or nothing."
             raise ProblemError(422, "price-jump", detail, errors=first)
@@ -151,8 +151,8 @@ class CatalogService:
             from_version=number,
             version=version,
             lines=len(bill.lines),
-            changes=[schemas.PriceChange(**asdict(one)) for one in quotes.changes],
-            problems=[schemas.PriceProblem(**asdict(one)) for one in quotes.problems],
+            changes=[schemas.PriceChange(**asdict(item)) for item in quotes.changes],
+            problems=[schemas.PriceProblem(**asdict(item)) for item in quotes.problems],
         )
 
     def create_book(self, request: schemas.BookCreate) -> schemas.BookVersion:

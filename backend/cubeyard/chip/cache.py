@@ -159,10 +159,10 @@ class Cache:
     def work(self, timeout_secs: float | None = None) -> bool:
         """Handles one packet for the CPU; False if none arrived."""
         self._copies.expire()
-        found = self._chip.RecvPacket(timeout_secs)
-        if found is None:
+        result = self._chip.RecvPacket(timeout_secs)
+        if result is None:
             return False
-        packet, cpu_port = found
+        packet, cpu_port = result
         content, port = packet[ID_AT : ID_AT + 4], cpu_port - 4
         if len(content) < 4:
             return True

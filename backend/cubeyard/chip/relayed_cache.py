@@ -102,10 +102,10 @@ class RelayedCache:
     def work(self, timeout_secs: float | None = None) -> bool:
         """Handles one packet for the CPU; False if none arrived."""
         self._copies.expire()
-        found = self.chip.RecvPacket(timeout_secs)
-        if found is None:
+        result = self.chip.RecvPacket(timeout_secs)
+        if result is None:
             return False
-        frame = found[0]
+        frame = result[0]
         if not self._is_ours(frame):
             self.counts.passed_on += 1
             self.chip.SendPacket(frame, INTO_CHIP)

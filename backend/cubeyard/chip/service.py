@@ -21,20 +21,20 @@ class ChipService:
     def trace(self, request: schemas.PacketTrace) -> schemas.ChipTrace:
         """A packet's steps. Raises PlanRejectedError for an invalid program or packet."""
         with _as_program():
-            found = self._engine.chip_trace(request.program, request.in_port, request.packet, _at(request))
-            return schemas.ChipTrace.model_validate(found)
+            result = self._engine.chip_trace(request.program, request.in_port, request.packet, _at(request))
+            return schemas.ChipTrace.model_validate(result)
 
     def portland(self, request: schemas.PortlandQuestion) -> schemas.PortlandTrial:
         """A trial of PortLand. Raises PlanRejectedError for unknown hosts, switches or links."""
         with _as_program():
-            found = self._engine.chip_portland(
+            result = self._engine.chip_portland(
                 request.source, request.destination, request.source_port, request.failures
             )
         ends = {
             end: {"address": address, "pmac": pmac}
-            for end, (address, pmac) in (("source", found["from"]), ("destination", found["to"]))
+            for end, (address, pmac) in (("source", result["from"]), ("destination", result["to"]))
         }
-        return schemas.PortlandTrial.model_validate({**found, **ends})
+        return schemas.PortlandTrial.model_validate({**result, **ends})
 
 
 def _at(request: schemas.ProgramCheck) -> ChipServer | None:
@@ -47,4 +47,4 @@ def _as_program() -> Iterator[None]:
     try:
         yield
     except PlanRejectedError as error:
-        raise PlanRejectedError([dict(one) for one in error.findings], code="impossible-program") from error
+        raise PlanRejectedError([dict(finding) for finding in error.findings], code="impossible-program") from error

@@ -85,32 +85,34 @@ def _listing(files: list[Path], host: str | None, decimal: Mark | None) -> Listi
     for file in files:
         try:
             data = sys.stdin.buffer.read() if file == Path("-") else file.read_bytes()
-            found = read(data, host or (None if file == Path("-") else file.stem), decimal)
+            result = read(data, host or (None if file == Path("-") else file.stem), decimal)
         except OSError as error:
             refuse(f"{file} cannot be read: {error.strerror or error}.")
         except BadFileError as error:
             refuse_file(file, error)
-        if found.cut_off:
+        if result.cut_off:
             refuse(f"{file} has one page of a longer list of cables: save all of them, /api/dcim/cables/?limit=0.")
-        listings.append(found)
+        listings.append(result)
     first = listings[0]
     if len(listings) == 1:
         return first
-    if odd := next((file for file, one in zip(files, listings, strict=True) if one.format != "lldp"), None):
+    if odd := next((file for file, listing in zip(files, listings, strict=True) if listing.format != "lldp"), None):
         refuse(f"{odd} is no output of lldpctl: give one list, or several files of lldpctl.")
     return Listing(
         "lldp",
-        [cable for one in listings for cable in one.cables],
-        frozenset(name for one in listings for name in one.reporters or ()),
-        [row for one in listings for row in one.skipped],
-        [cable for one in listings for cable in one.loose],
+        [cable for listing in listings for cable in listing.cables],
+        frozenset(name for listing in listings for name in listing.reporters or ()),
+        [row for listing in listings for row in listing.skipped],
+        [cable for listing in listings for cable in listing.loose],
     )
 
 
 def _print(console: Console, document: AsBuilt) -> None:
-    told = f", {document.list.with_length:,} with their length" if document.list.with_length else ", without lengths"
+    reported = (
+        f", {document.list.with_length:,} with their length" if document.list.with_length else ", without lengths"
+    )
     console.print(
-        f"[bold]{escape(document.title)}[/bold]  {_count(document.cables, 'cable')} planned, {document.list.cables:,} found{told}",
+        f"[bold]{escape(document.title)}[/bold]  {_count(document.cables, 'cable')} planned, {document.list.cables:,} found{reported}",
         highlight=False,
     )
     counts = document.counts.model_dump()
@@ -120,11 +122,17 @@ def _print(console: Console, document: AsBuilt) -> None:
             summary.add_row(kind.title, f"{counts[kind.kind]:,}", f"[dim]{escape(kind.meaning)}[/dim]")
     console.print(summary, highlight=False)
     titles = {kind.kind: kind.title for kind in document.kinds}
-    shown = [one for one in document.differences if one.kind not in ("not_covered", "outside")]
+    shown = [difference for difference in document.differences if difference.kind not in ("not_covered", "outside")]
     if shown:
         table = Table("Cable", "Is", "Expected", "Found", "Note", box=None, pad_edge=False)
-        for one in shown[:SHOWN]:
-            cells = (one.name, titles[one.kind], _ends(one.expected), _ends(one.found), one.note)
+        for difference in shown[:SHOWN]:
+            cells = (
+                difference.name,
+                titles[difference.kind],
+                _ends(difference.expected),
+                _ends(difference.found),
+                difference.note,
+            )
             table.add_row(*map(escape, cells))
         console.print(table, highlight=False)
         _more(len(shown), "cables")

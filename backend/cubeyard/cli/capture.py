@@ -78,7 +78,7 @@ def capture(
     from cubeyard.emulation.live import captures, schemas
 
     server, _, number = (port or "").rpartition(":")
-    asked = {
+    requested = {
         "link": link,
         "server": server or None,
         "port": number or None,
@@ -87,9 +87,9 @@ def capture(
         "packet_bytes": packet_bytes,
     }
     if live is not None:
-        _stream(run, {**asked, **matches}, live)
+        _stream(run, {**requested, **matches}, live)
         return
-    request = _checked(schemas.CaptureRequest, asked)
+    request = _checked(schemas.CaptureRequest, requested)
     settings = settings_of()
     quiet_logs(settings)
     hosts = Hosts.of(settings, Place.of(settings))
@@ -99,18 +99,18 @@ def capture(
         captures.make(database, made.id, target, made.run_id, limits)
         with database.session() as session:
             service = session_service(session, settings).captures
-            (found,) = (one for one in service.of_run(made.run_id).items if one.id == made.id)
-            if found.state == "done" and output is not None:
+            (result,) = (item for item in service.of_run(made.run_id).items if item.id == made.id)
+            if result.state == "done" and output is not None:
                 content, _, _ = service.file(made.run_id, made.id)
                 _put(output, b"".join(content))
-    if found.state != "done":
-        errors.print(f"[bold red]error:[/bold red] {found.reason}", highlight=False)
+    if result.state != "done":
+        errors.print(f"[bold red]error:[/bold red] {result.reason}", highlight=False)
         raise typer.Exit(1)
     to_pipe = output == PIPE
-    where = f", as capture {found.id}" if output is None or to_pipe else f" to {output}"
+    where = f", as capture {result.id}" if output is None or to_pipe else f" to {output}"
     # What is read by another program is the file alone.
     Console(stderr=to_pipe).print(
-        f"{found.packets} packets of {found.target}, {found.size_bytes:,} bytes{where}. {ended_by(found)}",
+        f"{result.packets} packets of {result.target}, {result.size_bytes:,} bytes{where}. {ended_by(result)}",
         highlight=False,
     )
 

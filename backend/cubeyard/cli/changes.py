@@ -40,13 +40,13 @@ def changes(
         from cubeyard.kit.changes.service import ChangeLog
 
         with database.session() as session:
-            found = ChangeLog(session).page(
-                cursor=cursor, kinds=[one.value for one in kind or ()], who=who, plan=plan, q=words, limit=limit
+            result = ChangeLog(session).page(
+                cursor=cursor, kinds=[item.value for item in kind or ()], who=who, plan=plan, q=words, limit=limit
             )
     if as_json:
-        print(found.model_dump_json(indent=2))
+        print(result.model_dump_json(indent=2))
     else:
-        _print(found)
+        _print(result)
 
 
 def _print(found: ChangeList) -> None:
@@ -54,8 +54,8 @@ def _print(found: ChangeList) -> None:
     if not console.is_terminal:
         console = Console(width=WIDTH)
     table = Table("When", "Who", "What", "Name", "Detail", box=None)
-    for one in found.items:
-        what = f"{one.kind} {one.action}"
-        at = one.at.isoformat(timespec="seconds")
-        table.add_row(at, escape(one.who), what, escape(one.name), escape(one.detail))
+    for item in found.items:
+        what = f"{item.kind} {item.action}"
+        at = item.at.isoformat(timespec="seconds")
+        table.add_row(at, escape(item.who), what, escape(item.name), escape(item.detail))
     console.print(table)

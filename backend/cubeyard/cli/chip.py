@@ -69,26 +69,26 @@ def chip_check(
     if bcube is not None:
         spec = _bcube(bcube)
         servers = _of("bcube", "topology", lambda engine: engine.emulation_network(spec, None)["servers"])
-        ids = [one["id"] for one in servers]
+        ids = [item["id"] for item in servers]
         _of(file, "program", lambda engine: engine.chip_check_servers(spec, ids, text, in_kernel=in_kernel))
     elif in_kernel:
         refuse("--kernel is for a program that servers share: give --bcube too.")
     at = _at(bcube, server)
-    found = _of(file, "program", lambda engine: engine.chip_program(text, at))
+    result = _of(file, "program", lambda engine: engine.chip_program(text, at))
     if as_json:
-        write(orjson.dumps(found) + b"\n")
+        write(orjson.dumps(result) + b"\n")
         return
     console = Console(soft_wrap=True)
-    console.print(f"A program for {found['profile']}, {found['vifs']} interfaces.", highlight=False)
+    console.print(f"A program for {result['profile']}, {result['vifs']} interfaces.", highlight=False)
     table = Table("Table", "Entries", "Of", box=None, pad_edge=False)
-    for name, use in found["tables"].items():
+    for name, use in result["tables"].items():
         table.add_row(name, str(use["entries"]), f"{use['size']:,}")
     console.print(table)
-    for key in found["udlks"]:
+    for key in result["udlks"]:
         console.print(f"UDLK {key['i']}: {escape(key['fields'])}, {key['bytes']} bytes", highlight=False)
-    for one in found["never_matched"]:
+    for item in result["never_matched"]:
         console.print(
-            f"TCAM[{one['i']}] never matches: TCAM[{one['above']}] has the same key, value and mask.", highlight=False
+            f"TCAM[{item['i']}] never matches: TCAM[{item['above']}] has the same key, value and mask.", highlight=False
         )
 
 
@@ -110,8 +110,8 @@ def chip_show(
         chip_live.show(file, of, as_json=as_json)
         return
     at = _at(bcube, server)
-    found = _of(file, "program", lambda engine: engine.chip_program(read_text(file), at))
-    write((found["document"] + "\n" if as_json else found["text"]).encode())
+    result = _of(file, "program", lambda engine: engine.chip_program(read_text(file), at))
+    write((result["document"] + "\n" if as_json else result["text"]).encode())
 
 
 @chip_app.command("diff")
@@ -137,15 +137,15 @@ def chip_diff(
         texts = [read_text(before), read_text(after)]
     for name, text in zip((before, after), texts, strict=True):
         _of(name, "program", lambda engine, text=text: engine.chip_program(text))
-    found = _of(before, "program", lambda engine: engine.chip_diff(*texts))
+    result = _of(before, "program", lambda engine: engine.chip_diff(*texts))
     if as_json:
-        write(orjson.dumps(found) + b"\n")
+        write(orjson.dumps(result) + b"\n")
     console = Console(soft_wrap=True)
-    for one in [] if as_json else found:
-        for sign, colour, line in (("-", "red", one.get("before")), ("+", "green", one.get("after"))):
+    for item in [] if as_json else result:
+        for sign, colour, line in (("-", "red", item.get("before")), ("+", "green", item.get("after"))):
             if line is not None:
                 console.print(f"[{colour}]{sign} {escape(line)}[/{colour}]", highlight=False)
-    if found:
+    if result:
         raise typer.Exit(1)
 
 
@@ -263,17 +263,17 @@ def chip_portland(
     """Try PortLand on the chips of a fat-tree's 20 switches, in virtual time: ARP by the fabric
     manager, forwarding by PMAC, and the way around what fails. Exits with 1 if the last packet is
     lost."""
-    found = _of("portland", "trial", lambda engine: engine.chip_portland(source, destination, port, fail or []))
+    result = _of("portland", "trial", lambda engine: engine.chip_portland(source, destination, port, fail or []))
     if as_json:
-        write(orjson.dumps(found) + b"\n")
+        write(orjson.dumps(result) + b"\n")
     else:
         console = Console(soft_wrap=True)
-        for name, (address, pmac) in ((source, found["from"]), (destination, found["to"])):
+        for name, (address, pmac) in ((source, result["from"]), (destination, result["to"])):
             console.print(f"Host {escape(name)}: {address}, PMAC {pmac or 'none yet'}", highlight=False)
-        for attempt in found["attempts"]:
+        for attempt in result["attempts"]:
             _print_attempt(console, attempt, trace)
-        console.print(f"{found['pairs']} of 240 pairs of hosts reach each other at the end.", highlight=False)
-    if not found["attempts"][-1]["arrived"]:
+        console.print(f"{result['pairs']} of 240 pairs of hosts reach each other at the end.", highlight=False)
+    if not result["attempts"][-1]["arrived"]:
         raise typer.Exit(1)
 
 
@@ -287,14 +287,14 @@ def chip_commit(run: Run, file: File, as_json: AsJson = False) -> None:
     from cubeyard.emulation.live import programs, schemas
 
     try:
-        asked = schemas.ChipProgramCommit.model_validate({"program": read_text(file)})
+        request = schemas.ChipProgramCommit.model_validate({"program": read_text(file)})
     except ValidationError as error:
         refuse(f"program: {error.errors()[0]['msg']}")
     settings = settings_of()
     quiet_logs(settings)
     with explained(), open_database(settings) as database:
         with database.session() as session:
-            ready = session_service(session, settings).program(run, asked)
+            ready = session_service(session, settings).program(run, request)
         done = programs.commit(Hosts.of(settings, Place.of(settings)), ready)
     if as_json:
         write(orjson.dumps(done.model_dump()) + b"\n")
@@ -347,29 +347,29 @@ def chip_registers(
     with chip_live.chip_of(run, server) as chip:
         if assignment is not None:
             chip.set_register(name, int(value))
-        found = chip.registers()
+        result = chip.registers()
     if as_json:
-        write(orjson.dumps(found.model_dump()) + b"\n")
+        write(orjson.dumps(result.model_dump()) + b"\n")
         return
     table = Table("Register", "Value", box=None, pad_edge=False)
-    for register, count in found.registers.items():
+    for register, count in result.registers.items():
         if count or every:
             table.add_row(register, f"{count:,}")
     Console(soft_wrap=True).print(table)
 
 
 def _walk(spec: Json, source: str, destination: str, path: int, as_json: bool) -> None:
-    found = _of("bcube", "topology", lambda engine: engine.chip_walk(spec, source, destination, path))
+    result = _of("bcube", "topology", lambda engine: engine.chip_walk(spec, source, destination, path))
     if as_json:
-        write(orjson.dumps(found) + b"\n")
+        write(orjson.dumps(result) + b"\n")
     else:
         console = Console(soft_wrap=True)
-        console.print(f"Path {path} of {len(found['paths'])}: {' '.join(found['path'])}", highlight=False)
-        for visit in found["visits"]:
+        console.print(f"Path {path} of {len(result['paths'])}: {' '.join(result['path'])}", highlight=False)
+        for visit in result["visits"]:
             console.print(f"\n[bold]Server {escape(visit['name'])}[/bold]", highlight=False)
             _print_trace(console, visit["trace"])
-        console.print("\nArrived." if found["arrived"] else "\nNot arrived.")
-    if not found["arrived"]:
+        console.print("\nArrived." if result["arrived"] else "\nNot arrived.")
+    if not result["arrived"]:
         raise typer.Exit(1)
 
 
@@ -418,11 +418,11 @@ def _of(file: str, what: str, work: Any) -> Any:
     try:
         return work(Engine(settings_of()))
     except PlanRejectedError as error:
-        for one in error.findings:
-            place = f"{file}:{one['line']}:{one['column']}: " if one.get("line") else ""
+        for finding in error.findings:
+            place = f"{file}:{finding['line']}:{finding['column']}: " if finding.get("line") else ""
             field = "" if place else f"{what}: "
             errors.print(
-                f"[bold red]error:[/bold red] {escape(place or field)}{escape(one['message'])} {escape(one['hint'])}",
+                f"[bold red]error:[/bold red] {escape(place or field)}{escape(finding['message'])} {escape(finding['hint'])}",
                 highlight=False,
             )
         raise typer.Exit(EXIT_IMPOSSIBLE) from None

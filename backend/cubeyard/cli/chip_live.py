@@ -52,26 +52,26 @@ def show(run: str, server: str, *, as_json: bool) -> None:
     console.print(f"Server {escape(state.server)}: {state.profile}, {len(state.entries)} entries.", highlight=False)
     for key in state.udlks:
         console.print(f"UDLK {key.i}: {escape(key.fields)}, {key.bytes} bytes", highlight=False)
-    shown = sorted(state.entries, key=lambda one: -one.hits)[:ROWS]
+    shown = sorted(state.entries, key=lambda entry: -entry.hits)[:ROWS]
     _print(
         console,
         ("Entry", "UDLK", "Value", "Mask", "Action", "Packets", "Set by"),
         (
             (
-                f"{one.table}[{one.i}]",
-                str(one.iudlk or ""),
-                one.value,
-                one.mask,
-                " ".join(f"{name}={value}" for name, value in one.action.items()),
-                f"{one.hits:,}",
-                "a call" if one.own else "the program",
+                f"{entry.table}[{entry.i}]",
+                str(entry.iudlk or ""),
+                entry.value,
+                entry.mask,
+                " ".join(f"{name}={value}" for name, value in entry.action.items()),
+                f"{entry.hits:,}",
+                "a call" if entry.own else "the program",
             )
-            for one in shown
+            for entry in shown
         ),
     )
     if len(state.entries) > ROWS:
         console.print(f"{len(state.entries) - ROWS} more with fewer packets: --json prints all.")
-    vifs = ((str(one.i), one.dmac or "kept", one.smac or "kept", str(one.oport)) for one in state.vifs)
+    vifs = ((str(vif.i), vif.dmac or "kept", vif.smac or "kept", str(vif.oport)) for vif in state.vifs)
     _print(console, ("VIF", "Destination MAC", "Source MAC", "Port"), vifs)
     counted = ((name, f"{value:,}") for name, value in state.registers.items() if value)
     _print(console, ("Register", "Value"), counted)
@@ -100,17 +100,17 @@ def cache(run: str, server: str, port: int, max_age_secs: float, *, as_json: boo
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with ServerSwitch.connect(place) as chip:
         try:
-            found = RelayedCache(chip, max_age_secs, service_port=port)
+            result = RelayedCache(chip, max_age_secs, service_port=port)
         except ChipError as error:
             refuse(f"{error} The run must have the chip program emulator/crates/chip/programs/bcube-cache.chip.")
         try:
             while True:
-                found.work(CACHE_LOOK_SECS)
+                result.work(CACHE_LOOK_SECS)
         except KeyboardInterrupt:
-            found.close()
+            result.close()
         except ConnectionError:
             pass  # the run has ended
-    counts = dataclasses.asdict(found.counts)
+    counts = dataclasses.asdict(result.counts)
     if as_json:
         write(orjson.dumps(counts) + b"\n")
         return
@@ -131,11 +131,11 @@ def trace(run: str, server: str, port: int, packet: str) -> Json:
     from cubeyard.emulation.live.chips.schemas import ChipPacket
 
     try:
-        asked = ChipPacket.model_validate({"port": port, "packet": packet})
+        request = ChipPacket.model_validate({"port": port, "packet": packet})
     except ValidationError as error:
         refuse(f"packet: {error.errors()[0]['msg']}")
     with chip_of(run, server) as chip:
-        return chip.trace(asked).model_dump(exclude_none=True, by_alias=True)
+        return chip.trace(request).model_dump(exclude_none=True, by_alias=True)
 
 
 def _print(console: Console, heads: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -> None:

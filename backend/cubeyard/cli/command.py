@@ -42,8 +42,8 @@ def _refusing(command: Any) -> None:
 
     if work is not None:
         command.callback = wraps(work)(checked)
-    for one in getattr(command, "commands", {}).values():
-        _refusing(one)
+    for item in getattr(command, "commands", {}).values():
+        _refusing(item)
 
 
 def _installed(name: str) -> bool:
@@ -97,12 +97,12 @@ class Subcommands(TyperGroup):
         if self.lists:
             return TyperCommand(cmd_name, help=summary)
         module, attribute = where.split(":")
-        found = getattr(import_module(f"cubeyard.cli.{module}"), attribute)
-        if not isinstance(found, typer.Typer):
-            one = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-            one.command(cmd_name)(found)
-            found = one
-        command = typer.main.get_command(found)
+        result = getattr(import_module(f"cubeyard.cli.{module}"), attribute)
+        if not isinstance(result, typer.Typer):
+            item = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+            item.command(cmd_name)(result)
+            result = item
+        command = typer.main.get_command(result)
         command.name = cmd_name
         _refusing(command)
         return command

@@ -125,8 +125,8 @@ def explained() -> Iterator[None]:
     try:
         yield
     except PlanRejectedError as error:
-        for one in error.findings:
-            print_finding(errors, one)
+        for finding in error.findings:
+            print_finding(errors, finding)
         raise typer.Exit(EXIT_IMPOSSIBLE) from None
     except ProblemError as error:
         refuse(_in_words(error))
@@ -143,8 +143,8 @@ def _in_words(error: ProblemError) -> str:
     if not error.errors:
         return error.detail
     lines = [
-        f"{one.field.removeprefix('body.')}: {one.message}{f' {one.hint}' if one.hint else ''}"
-        for one in error.errors[:MOST_ERRORS]
+        f"{item.field.removeprefix('body.')}: {item.message}{f' {item.hint}' if item.hint else ''}"
+        for item in error.errors[:MOST_ERRORS]
     ]
     more = len(error.errors) - len(lines)
     return "\n".join([*lines, *([f"And {more} more."] if more > 0 else [])])

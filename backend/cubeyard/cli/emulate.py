@@ -189,7 +189,7 @@ def emulate(
     possible, 3 inconclusive, 4 not tested: a fault did not happen, or none was planned for a
     hypothesis about the baseline; 130 interrupted.
     """
-    asked: Json = {
+    request: Json = {
         "mode": mode, "dataplane": dataplane, "seconds": seconds, "settle_secs": settle, "calibrate_secs": calibrate,
         "mtu": mtu, "connections": connections, "delivery": delivery, "queues": queues, "balance": balance,
         "protocol": protocol,
@@ -199,27 +199,29 @@ def emulate(
         "upgrade": _upgrade(upgrade_to) if upgrade_to is not None else None,
         "slice": {"within": within} if within is not None else None,
     }
-    asked |= {name: value for name, value in optional.items() if value is not None}
+    request |= {name: value for name, value in optional.items() if value is not None}
     if chip_program is not None:
-        asked["chip_program"] = read_text(chip_program)
+        request["chip_program"] = read_text(chip_program)
     if hypothesis is not None:
-        asked["hypothesis"] = _hypothesis(hypothesis)
+        request["hypothesis"] = _hypothesis(hypothesis)
     if images := read_image(image, image_command, image_env or [], image_servers):
-        asked["images"] = images
+        request["images"] = images
     for text in option or []:
         name, _, value = text.partition("=")
-        asked[name] = read_json(value, f"--set {name}")
+        request[name] = read_json(value, f"--set {name}")
     modules, files = read_services(service_file or [])
     if modules:
-        asked["services"] = modules
-    messages = read_messages(service_message or [], [*(one["name"] for one in modules), *(one.name for one in files)])
+        request["services"] = modules
+    messages = read_messages(
+        service_message or [], [*(module["name"] for module in modules), *(file.name for file in files)]
+    )
     question: Json = {
         "plan": read_spec(spec),
         "workload": read_json(workload, "--workload") if workload.startswith("{") else {"kind": workload},
         "routing": routing,
         "faults": [read_fault(text) for text in fault or []],
         "engine": "emulation",
-        "emulation": asked,
+        "emulation": request,
         "link_gbps": _rate(link_rate) / 1e9,
         "seeds": [seed],
     }
@@ -332,11 +334,11 @@ def run_session(
     settings = settings_of()
     quiet_logs(settings)
     try:
-        asked = ExperimentCreate.model_validate(question)
+        request = ExperimentCreate.model_validate(question)
     except ValidationError as error:
         first = error.errors()[0]
         refuse(f"{'.'.join(str(part) for part in first['loc'] if not isinstance(part, type))}: {first['msg']}")
-    document = {**asked.model_dump(mode="json"), "plan": {"spec": normal_spec(question["plan"])}}
+    document = {**request.model_dump(mode="json"), "plan": {"spec": normal_spec(question["plan"])}}
     engine = Engine(settings)
     if taken is not None:
         document = taken.of(engine, document)
@@ -347,7 +349,7 @@ def run_session(
             refuse(
                 f"{files[0].path} runs in processes on this machine, and servers run on others: write it as a module."
             )
-        ready = replace(ready, network=with_processes(ready.network, [(one.name, one.id) for one in files]))
+        ready = replace(ready, network=with_processes(ready.network, [(file.name, file.id) for file in files]))
     reap_left_alone(settings)
     with command_place(settings) as place:
         fabric = FabricProcess(settings, place)
@@ -389,20 +391,20 @@ def _rate(text: str) -> float:
 def _hypothesis(text: str) -> Json:
     if text.lstrip().startswith("{"):
         return read_json(text, "--hypothesis")
-    found = HYPOTHESIS.match(text.strip())
-    metric = METRICS.get(found["metric"]) if found else None
-    if found is None or metric is None:
+    matched = HYPOTHESIS.match(text.strip())
+    metric = METRICS.get(matched["metric"]) if matched else None
+    if matched is None or metric is None:
         refuse(
             f"--hypothesis {text} is not valid. Write METRIC>=BOUND for SECONDSs, like goodput-share>=0.6 for 2s, with one "
             f"of {', '.join(METRICS)}."
         )
     try:
         unit = BOUNDS.get(metric.unit)
-        bound = float(found["bound"]) if unit is None else amount(found["bound"], unit)
-        secs = {"for_secs": amount(found["secs"], "s")} if found["secs"] else {}
+        bound = float(matched["bound"]) if unit is None else amount(matched["bound"], unit)
+        secs = {"for_secs": amount(matched["secs"], "s")} if matched["secs"] else {}
     except ValueError as error:
         refuse(f"--hypothesis {text} is not valid: {error}")
-    return {"metric": found["metric"], "bound": bound, **secs}
+    return {"metric": matched["metric"], "bound": bound, **secs}
 
 
 def print_report(console: Console, document: Json) -> None:
@@ -425,15 +427,15 @@ def print_report(console: Console, document: Json) -> None:
         style, title = OUTCOMES[verdict["outcome"]]
         console.print(f"[{style}]{title}[/]: {escape(verdict['sentence'])}")
     table = Table("", "s", "goodput", "least", "ABT", "stalled flows", "CPU", box=None)
-    for name, one in document["windows"].items():
+    for name, window in document["windows"].items():
         table.add_row(
             name,
-            f"{one['secs']:g}",
-            _mega(one["goodput_bits_per_sec"]),
-            _mega(one["least_goodput_bits_per_sec"]),
-            _mega(one["abt_bits_per_sec"]),
-            f"{one['stalled_flows']}",
-            f"{one['cpu']:.0%}",
+            f"{window['secs']:g}",
+            _mega(window["goodput_bits_per_sec"]),
+            _mega(window["least_goodput_bits_per_sec"]),
+            _mega(window["abt_bits_per_sec"]),
+            f"{window['stalled_flows']}",
+            f"{window['cpu']:.0%}",
         )
     console.print(table)
     if upgrade := document.get("upgrade"):
@@ -442,9 +444,9 @@ def print_report(console: Console, document: Json) -> None:
             f"{upgrade['connections_lost']} connections lost",
             highlight=False,
         )
-    if (told := document.get("latency_secs")) is not None:
+    if (reported := document.get("latency_secs")) is not None:
         latencies = Table(box=None, show_header=False)
-        add_latency(latencies, told)
+        add_latency(latencies, reported)
         console.print(latencies)
     print_images(console, document.get("images", []))
     for fault in document["faults"]:

@@ -25,13 +25,13 @@ def figures(
 ) -> None:
     """List the papers' figures and tables that can be recomputed or measured."""
     settings = settings_of()
-    found = FigureCatalog(Engine(settings), settings).entries
+    result = FigureCatalog(Engine(settings), settings).entries
     if as_json:
-        write(orjson.dumps([one["id"] for one in found]) + b"\n")
+        write(orjson.dumps([entry["id"] for entry in result]) + b"\n")
         return
     table = Table("Figure", "What it shows", "Published in", "Ours is", box=None)
-    for one in found:
-        table.add_row(one["id"], one["title"], escape(one["source"]), one["basis"])
+    for entry in result:
+        table.add_row(entry["id"], entry["title"], escape(entry["source"]), entry["basis"])
     Console().print(table)
 
 
@@ -55,8 +55,8 @@ def figure(
         settings = settings_of()
         engine = Engine(settings)
         try:
-            with progress(figure_id) as told, own_lab(settings, engine, brevity) as lab:
-                document = FigureCatalog(engine, settings, lab).figure_json(figure_id, seeds, told, whole=whole)
+            with progress(figure_id) as reported, own_lab(settings, engine, brevity) as lab:
+                document = FigureCatalog(engine, settings, lab).figure_json(figure_id, seeds, reported, whole=whole)
         except CancelledError:
             Console(stderr=True).print("Stopped; everything was removed.")
             raise typer.Exit(EXIT_INTERRUPTED) from None

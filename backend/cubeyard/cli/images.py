@@ -24,17 +24,17 @@ def read_image(image: str | None, command: str | None, variables: list[str], ser
         if alone := [name for name, value in given.items() if value]:
             refuse(f"{alone[0]} is about an image: give --image, too.")
         return []
-    found: Json = {"image": image}
+    result: Json = {"image": image}
     if command is not None:
         try:
-            found["command"] = shlex.split(command)
+            result["command"] = shlex.split(command)
         except ValueError as error:
             refuse(f"--image-command {command} cannot be read: {error}. Write it as for a shell.")
     if variables:
-        found["environment"] = dict(_variable(text) for text in variables)
+        result["environment"] = dict(_variable(text) for text in variables)
     if servers is not None:
-        found["servers"] = [name.strip() for name in BETWEEN_NAMES.split(servers)]
-    return [found]
+        result["servers"] = [name.strip() for name in BETWEEN_NAMES.split(servers)]
+    return [result]
 
 
 def _variable(text: str) -> tuple[str, str]:
@@ -45,14 +45,16 @@ def _variable(text: str) -> tuple[str, str]:
 
 
 def print_images(console: Console, images: list[Json]) -> None:
-    for one in images:
-        servers = len(one["servers"])
-        console.print(f"  image {escape(one['image'])} beside {servers} server{'s' * (servers != 1)}", highlight=False)
-        for end in one["ended"][:8]:
-            said = f": {escape(end['message'])}" if end["message"] else ""
+    for image in images:
+        servers = len(image["servers"])
+        console.print(
+            f"  image {escape(image['image'])} beside {servers} server{'s' * (servers != 1)}", highlight=False
+        )
+        for end in image["ended"][:8]:
+            message = f": {escape(end['message'])}" if end["message"] else ""
             console.print(
-                f"  {end['at_secs']:.1f} s  its program on server {escape(end['server'])} ended with status {end['status']}{said}",
+                f"  {end['at_secs']:.1f} s  its program on server {escape(end['server'])} ended with status {end['status']}{message}",
                 highlight=False,
             )
-        if len(one["ended"]) > 8:
-            console.print(f"  and {len(one['ended']) - 8} more of its programs ended", highlight=False)
+        if len(image["ended"]) > 8:
+            console.print(f"  and {len(image['ended']) - 8} more of its programs ended", highlight=False)

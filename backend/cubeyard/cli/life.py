@@ -89,12 +89,12 @@ def life(
             if value is not None
         },
     }
-    with explained(), progress("Simulating") as told:
+    with explained(), progress("Simulating") as reported:
 
         def seen(frame: str) -> None:
-            one = orjson.loads(frame)
-            if one["kind"] == "progress":
-                told(one["done"], one["of"])
+            item = orjson.loads(frame)
+            if item["kind"] == "progress":
+                reported(item["done"], item["of"])
 
         book = book_named(engine, catalog or book_of(question["plan"]))
         question["plan"] = {**question["plan"], "catalog": book["book"]}
@@ -107,9 +107,9 @@ def life(
 
 
 def _number(text: str, option: str) -> tuple[str, float]:
-    found = NAMED_NUMBER.fullmatch(text)
+    matched = NAMED_NUMBER.fullmatch(text)
     try:
-        return (found or [])[1], float((found or [])[2])
+        return (matched or [])[1], float((matched or [])[2])
     except (IndexError, ValueError):
         refuse(f"{option} {text!r} is no name and number: write it like disk=0.02.")
 
@@ -126,7 +126,7 @@ def _policies(visits: list[float], below: list[float], spares: str | None) -> li
         if count != int(count):
             refuse(f"--spares {text!r}: give a whole number of spares.")
         kit[kind] = int(count)
-    return [{}, *kinds, *({**one, "spares": kit} for one in kinds)]
+    return [{}, *kinds, *({**item, "spares": kit} for item in kinds)]
 
 
 def _print_rates(engine: Engine, as_json: bool) -> None:
@@ -134,47 +134,47 @@ def _print_rates(engine: Engine, as_json: bool) -> None:
         write(orjson.dumps(engine.failure_rates) + b"\n")
         return
     table = Table("Part", "Title", "AFR", "Basis", "Confidence", "Date", "Source", box=None, pad_edge=False)
-    for one in engine.failure_rates:
-        afr = f"{100 * one['afr']:.3g} %"
-        cells = (one[name] for name in ("basis", "confidence", "date", "source"))
-        table.add_row(one["part"], one["title"], afr, *(escape(cell) for cell in cells))
+    for failure_rate in engine.failure_rates:
+        afr = f"{100 * failure_rate['afr']:.3g} %"
+        cells = (failure_rate[name] for name in ("basis", "confidence", "date", "source"))
+        table.add_row(failure_rate["part"], failure_rate["title"], afr, *(escape(cell) for cell in cells))
     Console().print(table)
 
 
 def _print(console: Console, document: Json) -> None:
     currency, end = document["book"]["currency"], f"{document['years']:g} years"
     policies: list[Json] = document["policies"]
-    table = Table(Column("", no_wrap=True), *(escape(one["title"]) for one in policies), box=None, pad_edge=False)
+    table = Table(Column("", no_wrap=True), *(escape(policy["title"]) for policy in policies), box=None, pad_edge=False)
     floors = document["floors"]
     rows: list[tuple[str, Callable[[Json], str]]] = [
-        (f"Servers after {end}", lambda one: _band(one["curves"]["connected"])),
-        ("ABT then, Gb/s", lambda one: _band(one["curves"]["abt_gbps"])),
-        (f"Below {100 * floors['servers']:g} % of servers", lambda one: _risk(one["below"]["servers"])),
-        (f"Below {100 * floors['abt']:g} % of ABT", lambda one: _risk(one["below"]["abt"])),
-        ("Visits", lambda one: f"{one['visits']:.3g}"),
-        ("Swaps", lambda one: _counts(one["swaps"])),
-        ("No spare for", lambda one: _counts(one["wanting"])),
+        (f"Servers after {end}", lambda item: _band(item["curves"]["connected"])),
+        ("ABT then, Gb/s", lambda item: _band(item["curves"]["abt_gbps"])),
+        (f"Below {100 * floors['servers']:g} % of servers", lambda item: _risk(item["below"]["servers"])),
+        (f"Below {100 * floors['abt']:g} % of ABT", lambda item: _risk(item["below"]["abt"])),
+        ("Visits", lambda item: f"{item['visits']:.3g}"),
+        ("Swaps", lambda item: _counts(item["swaps"])),
+        ("No spare for", lambda item: _counts(item["wanting"])),
         (
             f"Cost, {currency}",
-            lambda one: f"{'at least ' if one['cost']['at_least'] else ''}{one['cost']['total']:,.0f}",
+            lambda item: f"{'at least ' if item['cost']['at_least'] else ''}{item['cost']['total']:,.0f}",
         ),
     ]
     for title, shown in rows:
-        table.add_row(title, *(shown(one) for one in policies))
+        table.add_row(title, *(shown(policy) for policy in policies))
     console.print(table)
-    told = document["throughput"]
-    how = f"ABT of {told['computed']:,} of {told['states']:,} states computed"
-    if told["interpolated"]:
-        how += f", the others interpolated: off by {100 * told['error_mean']:.2g} % in the mean, {100 * told['error_max']:.2g} % at most"
+    throughput = document["throughput"]
+    how = f"ABT of {throughput['computed']:,} of {throughput['states']:,} states computed"
+    if throughput["interpolated"]:
+        how += f", the others interpolated: off by {100 * throughput['error_mean']:.2g} % in the mean, {100 * throughput['error_max']:.2g} % at most"
     console.print(
         f"{document['title']}: {document['servers']:,} servers, {document['seeds']:,} lives; median and 5 to 95 %. {how}. "
         "Modelled; assumed rates: "
-        + ", ".join(one["part"] for one in document["rates"] if one["basis"] == "assumed")
+        + ", ".join(rate["part"] for rate in document["rates"] if rate["basis"] == "assumed")
         + ".",
         highlight=False,
         soft_wrap=True,
     )
-    if told["interpolated"] and told["error_max"] > 0.1:
+    if throughput["interpolated"] and throughput["error_max"] > 0.1:
         errors.print("[yellow]Raise --exact-states for a closer ABT.[/yellow]", highlight=False)
 
 

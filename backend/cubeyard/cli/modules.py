@@ -90,7 +90,7 @@ def read_messages(given: list[str], services: list[str]) -> list[tuple[str, str]
 def with_key(text: str, network: Network, draws: random.Random) -> str:
     """The text with a key of the torus drawn for it."""
     size = [network.spec.get(axis, 1) for axis in "xyz"]
-    return text.replace(KEY, ",".join(str(draws.randrange(one)) for one in size))
+    return text.replace(KEY, ",".join(str(draws.randrange(item)) for item in size))
 
 
 def send_messages(
@@ -117,11 +117,11 @@ def answers(events: list[Json]) -> Iterator[tuple[float, str, str]]:
 
 def print_answers(console: Console, events: list[Json]) -> None:
     """The first answers of services, and how many there were."""
-    said = list(answers(events))
-    for at, service, answer in said[:SHOWN_ANSWERS]:
+    message = list(answers(events))
+    for at, service, answer in message[:SHOWN_ANSWERS]:
         console.print(f"  [dim]{at:.2f} s  {escape(service)}[/dim]  {escape(answer)}", highlight=False)
-    if len(said) > SHOWN_ANSWERS:
-        console.print(f"  … {len(said)} answers in all; --json prints them.", highlight=False)
+    if len(message) > SHOWN_ANSWERS:
+        console.print(f"  … {len(message)} answers in all; --json prints them.", highlight=False)
 
 
 def begin(name: str, language: str, folder: Path) -> list[Path]:
@@ -219,7 +219,7 @@ def print_trial(console: Console, report: Json, took_secs: float) -> None:
     for reason, count in report["lost"].items():
         table.add_row(f"[yellow]{escape(reason)}[/yellow]", f"{count:,}")
     console.print(table)
-    for at, server, said in report["said"]:
-        console.print(f"  [dim]{at:.3f} s  {escape(server)}[/dim]  {escape(said)}", highlight=False)
+    for at, server, message in report["said"]:
+        console.print(f"  [dim]{at:.3f} s  {escape(server)}[/dim]  {escape(message)}", highlight=False)
     if report["ended_early"]:
         console.print("[yellow]Ended early: links had carried 20 million packets.[/yellow]", highlight=False)

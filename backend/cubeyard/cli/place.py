@@ -58,12 +58,12 @@ def stoppable() -> Iterator[Callable[[], bool]]:
         nonlocal told
         told = True
 
-    before = {one: signal.signal(one, tell) for one in ending()}
+    before = {item: signal.signal(item, tell) for item in ending()}
     try:
         yield lambda: told
     finally:
-        for one, handler in before.items():
-            signal.signal(one, handler)
+        for item, handler in before.items():
+            signal.signal(item, handler)
 
 
 @contextmanager

@@ -93,11 +93,11 @@ def export(
                 write(piece)
             return
         target = Path(output)
-        with progress(FORMATS[format].title) as told:
+        with progress(FORMATS[format].title) as reported:
 
             def follow(fraction: float, doing: str) -> None:
                 _ = doing
-                told(round(fraction * 1000), 1000)
+                reported(round(fraction * 1000), 1000)
 
             write_file(format, view, target, follow, options)
     errors.print(f"Wrote {output}, {target.stat().st_size:,} bytes.")
@@ -116,10 +116,10 @@ def formats(as_json: Annotated[bool, typer.Option("--json", help="Print the list
     table = Table("Format", "File", "What it is", box=None)
     for group in GROUPS:
         table.add_row(f"[bold]{escape(group)}[/bold]")
-        for one in FORMATS.values():
-            if one.group == group:
-                checked = f" [dim]{escape(one.checked)}[/dim]" if one.checked else ""
-                table.add_row(one.name, f".{one.extension}", escape(one.description) + checked)
+        for item in FORMATS.values():
+            if item.group == group:
+                checked = f" [dim]{escape(item.checked)}[/dim]" if item.checked else ""
+                table.add_row(item.name, f".{item.extension}", escape(item.description) + checked)
     Console().print(table)
 
 
@@ -177,14 +177,14 @@ def _print_summary(summary: Json) -> None:
     table.add_row("racks", f"{counts['racks']:,}")
     table.add_row("cost", f"{at_least}{money(cost['total'], currency)}", f"network {money(cost['network'], currency)}")
     table.add_row("power", f"{power['total'] / 1000:,.2f} kW", f"switches {power['switches'] / 1000:,.2f} kW")
-    for one in summary["site_limits"]:
-        words = limit_words(one)
+    for site_limit in summary["site_limits"]:
+        words = limit_words(site_limit)
         style = "bold red" if words.over else "default"
         table.add_row(words.title.lower(), f"[{style}]{escape(words.value)}[/{style}]", escape(words.limit))
     console.print(table, highlight=False)
     _print_certificate(console, summary["certificate"])
-    for one in summary["findings"]:
-        print_finding(console, one)
+    for finding in summary["findings"]:
+        print_finding(console, finding)
 
 
 def _print_certificate(console: Console, certificate: Json) -> None:

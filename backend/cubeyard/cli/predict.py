@@ -73,8 +73,8 @@ def predict(
             "flow_gigabits": flow_gigabits,
         }
         engine = Engine(settings_of())
-        with progress("Routing flows") as told:
-            document = engine.predict_json(read_spec(spec), experiment, told)
+        with progress("Routing flows") as reported:
+            document = engine.predict_json(read_spec(spec), experiment, reported)
         if as_json:
             write(document + b"\n")
         else:

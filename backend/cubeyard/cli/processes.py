@@ -80,17 +80,17 @@ def answering(path: Path) -> Iterator[Callable[[bytes], bytes]]:
         there.close()
 
         def answer(call: bytes) -> bytes:
-            said = b""
+            message = b""
             try:
                 here.send(call)
-                said = here.recv(ANSWER_BYTES)
+                message = here.recv(ANSWER_BYTES)
             except TimeoutError:
                 raise ServiceProcessError(f"The service says nothing for {ANSWER_SECS:g} s: it waits.") from None
             except OSError:
                 pass  # it is gone, as an empty answer says too
-            if not said:
+            if not message:
                 raise ServiceProcessError(_why(process.wait()))
-            return said
+            return message
 
         try:
             yield answer
@@ -199,12 +199,12 @@ class ServiceProcesses:
     def wait(self) -> None:
         """Until each server has its processes. Raises ServiceProcessError."""
         until = time.monotonic() + READY_SECS
-        while any(one.started == 0 for one in self._all):
+        while any(item.started == 0 for item in self._all):
             if self._error is not None:
                 hint = "Run the command as root, or write the service as a module."
                 raise ServiceProcessError(f"The servers cannot be reached: {self._error}. {hint}")
             if time.monotonic() > until:
-                missing = sum(one.started == 0 for one in self._all)
+                missing = sum(item.started == 0 for item in self._all)
                 raise ServiceProcessError(f"{missing} servers do not talk to their service's process.")
             time.sleep(0.05)
 
@@ -220,23 +220,23 @@ class ServiceProcesses:
         except OSError as error:
             self._error = error
         finally:
-            for one in self._all:
-                one.end(0.0)
+            for item in self._all:
+                item.end(0.0)
 
     def _turn(self) -> None:
         poll = select.poll()
         of: dict[int, _Beside] = {}
-        for one in self._all:
-            if one.connection is None and time.monotonic() >= one.tries_at:
-                one.connect(time.monotonic())
-            for descriptor, events in one.waits_for():
+        for item in self._all:
+            if item.connection is None and time.monotonic() >= item.tries_at:
+                item.connect(time.monotonic())
+            for descriptor, events in item.waits_for():
                 poll.register(descriptor, events)
-                of[descriptor] = one
+                of[descriptor] = item
         with suppress(InterruptedError):
             for descriptor, events in poll.poll(100):
-                one, now = of[descriptor], time.monotonic()
-                gone = events & (select.POLLHUP | select.POLLERR) or descriptor == one.handle
-                if gone and one.connection is not None:
-                    one.end(now)
-                elif one.process is None and one.connection is not None:
-                    one.start(now)
+                item, now = of[descriptor], time.monotonic()
+                gone = events & (select.POLLHUP | select.POLLERR) or descriptor == item.handle
+                if gone and item.connection is not None:
+                    item.end(now)
+                elif item.process is None and item.connection is not None:
+                    item.start(now)

@@ -87,14 +87,14 @@ def run(
         source = _read(file)
         chosen, left_out = _override(source, engine, mode)
         began = time.monotonic()
-        found, document = _answered(chosen, source)
-    found = _with_left_out(found, left_out)
+        result, document = _answered(chosen, source)
+    result = _with_left_out(result, left_out)
     name = chosen.scenario.name
     secs = time.monotonic() - began
     whole = {
         "scenario": name,
         "engine": chosen.request.engine,
-        "verdict": found.model_dump(mode="json"),
+        "verdict": result.model_dump(mode="json"),
         **document,
     }
     as_json = orjson.dumps(whole, option=orjson.OPT_APPEND_NEWLINE)
@@ -103,11 +103,11 @@ def run(
             from cubeyard.experiments.scenario.junit import junit as as_junit
 
             properties = {"file": file, "engine": chosen.request.engine, "seeds": str(chosen.request.seeds)}
-            save(junit, "--junit", as_junit(name, found, secs, properties))
+            save(junit, "--junit", as_junit(name, result, secs, properties))
         if json_file is not None:
             save(json_file, "--json", as_json)
-        _print(Console(soft_wrap=True), name, chosen.request.engine, found)
-    raise typer.Exit(EXIT_STATUS[found.outcome])
+        _print(Console(soft_wrap=True), name, chosen.request.engine, result)
+    raise typer.Exit(EXIT_STATUS[result.outcome])
 
 
 @scenario_app.command("check")
@@ -152,9 +152,9 @@ def export(
         row = RunRepository(session).run(id)
         if row is not None and row.experiment_id is None:
             refuse(f"Run {id} computes figure {row.figure}: it has no experiment.")
-        asked = id if row is None else row.experiment_id or id
-        found = ExperimentService(session, Engine(settings)).scenario(asked)
-    _put(output, as_yaml(found.document()).encode())
+        request = id if row is None else row.experiment_id or id
+        result = ExperimentService(session, Engine(settings)).scenario(request)
+    _put(output, as_yaml(result.document()).encode())
 
 
 @contextmanager
@@ -164,8 +164,8 @@ def told(file: str) -> Iterator[None]:
     try:
         yield
     except ProblemError as error:
-        for one in error.errors:
-            _print_error(file, one)
+        for item in error.errors:
+            _print_error(file, item)
         if not error.errors:
             for finding in error.findings:
                 print_finding(errors, finding)
@@ -196,10 +196,10 @@ def _read(file: str) -> Read:
         whole = folder / path
         if whole.stat().st_size > MAX_FILE_BYTES:
             raise ValueError(f"it has more than {MAX_FILE_BYTES // 2**20} MiB")
-        found = loads(whole.read_bytes())
-        if not isinstance(found, dict):
+        result = loads(whole.read_bytes())
+        if not isinstance(result, dict):
             raise ValueError("it is JSON, but no object")
-        return found
+        return result
 
     try:
         data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
@@ -228,11 +228,15 @@ def _override(source: Read, engine: str | None, mode: str | None) -> tuple[Read,
         if name != "emulation":
             refuse(f"--mode {mode} says nothing about engine {name}. Leave it out, or add --engine emulation.")
         body["emulation"] = {**body.get("emulation", {}), "mode": mode}
-    left_out = [one for one in source.request.hypotheses if name not in one.kind.engines]
-    body["hypotheses"] = [one.model_dump(mode="json") for one in source.request.hypotheses if name in one.kind.engines]
+    left_out = [hypothesis for hypothesis in source.request.hypotheses if name not in hypothesis.kind.engines]
+    body["hypotheses"] = [
+        hypothesis.model_dump(mode="json")
+        for hypothesis in source.request.hypotheses
+        if name in hypothesis.kind.engines
+    ]
     request = reading.checked(source.source, ExperimentCreate, body)
     reason = f"Engine {name} does not answer this metric."
-    return Read(source.scenario, request, source.source), [inconclusive(one, reason) for one in left_out]
+    return Read(source.scenario, request, source.source), [inconclusive(hypothesis, reason) for hypothesis in left_out]
 
 
 def _with_left_out(found: RunVerdict, left_out: list[HypothesisVerdict]) -> RunVerdict:
@@ -318,8 +322,8 @@ def _computed(engine: Engine, chosen: Read, document: Json, bar: OnProgress | No
             known[key] = orjson.loads(engine.predict_json(healthy.spec, healthy.experiment))
         return known[key]
 
-    found = verdicts.of_points(chosen.request.hypotheses, each(), baseline)
-    return verdicts.whole(found), {"engine_version": engine.version, "points": results}
+    matches = verdicts.of_points(chosen.request.hypotheses, each(), baseline)
+    return verdicts.whole(matches), {"engine_version": engine.version, "points": results}
 
 
 def _emulated(chosen: Read, faults: list[Json]) -> tuple[RunVerdict, Json]:
@@ -346,9 +350,11 @@ def _emulated(chosen: Read, faults: list[Json]) -> tuple[RunVerdict, Json]:
 def _print(console: Console, name: str, engine: str, found: RunVerdict) -> None:
     style, title = MARKS[found.outcome]
     console.print(f"[bold]{escape(name)}[/bold], engine {engine}: [{style}]{title}[/]", highlight=False)
-    for one in found.hypotheses:
-        style, title = MARKS[one.outcome]
-        console.print(f"  [{style}]{title}[/]: {escape(one.title)}. {escape(one.sentence)}", highlight=False)
+    for hypothesis in found.hypotheses:
+        style, title = MARKS[hypothesis.outcome]
+        console.print(
+            f"  [{style}]{title}[/]: {escape(hypothesis.title)}. {escape(hypothesis.sentence)}", highlight=False
+        )
     if not found.hypotheses:
         console.print("  It has no hypotheses.", style="dim")
     for missing in found.not_injected:
@@ -359,11 +365,11 @@ def _print_drawn(console: Console, faults: list[Json]) -> None:
     """What the schedules have drawn, before anything runs."""
     from cubeyard.experiments.fault_kinds import KINDS
 
-    for one in faults:
-        until = "permanently" if one["until_secs"] is None else f"until {one['until_secs']:g} s"
-        names = ", ".join(one["target"]["names"])
+    for fault in faults:
+        until = "permanently" if fault["until_secs"] is None else f"until {fault['until_secs']:g} s"
+        names = ", ".join(fault["target"]["names"])
         console.print(
-            f"  {one['at_secs']:g} s, {until}: {KINDS[one['kind']].title}, {names}", highlight=False, markup=False
+            f"  {fault['at_secs']:g} s, {until}: {KINDS[fault['kind']].title}, {names}", highlight=False, markup=False
         )
 
 

@@ -61,12 +61,12 @@ def search(
     if question is not None:
         if constraints or plan is not None:
             refuse("--question has everything: give it alone.")
-        asked = read_spec(question)
+        request = read_spec(question)
     else:
-        asked = {
+        request = {
             "constraints": [_constraint(text) for text in constraints or []],
-            "objectives": [{"metric": one, "goal": "minimise"} for one in minimise or ([] if maximise else ["cost"])]
-            + [{"metric": one, "goal": "maximise"} for one in maximise or []],
+            "objectives": [{"metric": item, "goal": "minimise"} for item in minimise or ([] if maximise else ["cost"])]
+            + [{"metric": item, "goal": "maximise"} for item in maximise or []],
             "failures": {**_failures(fail), "seeds": distinct_seeds(seed or [7])},
             "space": {
                 **({} if family is None else {"families": family}),
@@ -75,16 +75,16 @@ def search(
             "plan": {"site": {"enclosure": "container-40ft"}} if plan is None else read_spec(plan),
             "evaluations": evaluations,
         }
-    with explained(), progress("Searching") as told:
+    with explained(), progress("Searching") as reported:
 
         def seen(frame: str) -> None:
-            one = orjson.loads(frame)
-            if one["kind"] == "progress":
-                told(one["done"], one["of"])
+            item = orjson.loads(frame)
+            if item["kind"] == "progress":
+                reported(item["done"], item["of"])
 
-        base = asked.get("plan") or {}
+        base = request.get("plan") or {}
         book = book_named(engine, catalog or (book_of(base) if "catalog" in base else DEFAULT_BOOK))
-        document = engine.search({**asked, "plan": {**base, "catalog": book["book"]}}, book, seen)
+        document = engine.search({**request, "plan": {**base, "catalog": book["book"]}}, book, seen)
     if as_json:
         write(orjson.dumps(document) + b"\n")
     else:
@@ -94,10 +94,10 @@ def search(
 
 
 def _constraint(text: str) -> Json:
-    found = CONSTRAINT.fullmatch(text)
-    if found is None:
+    matched = CONSTRAINT.fullmatch(text)
+    if matched is None:
         refuse(f"{text!r} is no constraint: write a metric, >=, <= or =, and a value, like 'power<=450 kW'.")
-    metric, relation, value = found.groups()
+    metric, relation, value = matched.groups()
     return {"metric": metric, **dict.fromkeys(LIMITS[relation], value)}
 
 
@@ -113,25 +113,37 @@ def _print_metrics(engine: Engine, as_json: bool) -> None:
         write(orjson.dumps(engine.search_metrics) + b"\n")
         return
     table = Table("Metric", "Title", "Units", "What it says", box=None, pad_edge=False)
-    for one in engine.search_metrics:
-        table.add_row(one["name"], one["title"], ", ".join(filter(None, one["units"])), escape(one["doc"]))
+    for search_metric in engine.search_metrics:
+        table.add_row(
+            search_metric["name"],
+            search_metric["title"],
+            ", ".join(filter(None, search_metric["units"])),
+            escape(search_metric["doc"]),
+        )
     Console().print(table)
 
 
 def _print(console: Console, engine: Engine, document: Json) -> None:
-    shown: list[Json] = [one for one in engine.search_metrics if _is_shown(one, document)]
+    shown: list[Json] = [search_metric for search_metric in engine.search_metrics if _is_shown(search_metric, document)]
     if document["front"]:
-        table = Table("Plan", *(_heading(one, document["book"]["currency"]) for one in shown), box=None, pad_edge=False)
+        table = Table(
+            "Plan",
+            *(_heading(search_metric, document["book"]["currency"]) for search_metric in shown),
+            box=None,
+            pad_edge=False,
+        )
         for point in document["front"]:
             values = point["values"]
-            table.add_row(escape(point["title"]), *(_value(values.get(one["name"])) for one in shown))
+            table.add_row(
+                escape(point["title"]), *(_value(values.get(search_metric["name"])) for search_metric in shown)
+            )
         console.print(table)
     else:
         console.print("No plan keeps the constraints.")
-    for one in document["constraints"]:
-        if one["left_out"] and not document["front"]:
-            nearest = "" if one["nearest"] is None else f"; nearest: {one['nearest']:,.6g}"
-            console.print(f"{one['metric']}: {one['left_out']:,} left out{nearest}", highlight=False)
+    for constraint in document["constraints"]:
+        if constraint["left_out"] and not document["front"]:
+            nearest = "" if constraint["nearest"] is None else f"; nearest: {constraint['nearest']:,.6g}"
+            console.print(f"{constraint['metric']}: {constraint['left_out']:,} left out{nearest}", highlight=False)
     console.print(
         f"{document['candidates']:,} candidates, {document['priced']:,} priced, {document['feasible']:,} feasible; throughput "
         f"of {document['evaluated']:,} begun, {document['passed_over']:,} passed over by bounds. Modelled.",
@@ -147,7 +159,7 @@ def _print(console: Console, engine: Engine, document: Json) -> None:
 
 def _is_shown(metric: Json, document: Json) -> bool:
     question: dict[str, Any] = document["question"]
-    named = {one["metric"] for one in [*question["constraints"], *question["objectives"]]}
+    named = {constraint["metric"] for constraint in [*question["constraints"], *question["objectives"]]}
     return metric["name"] in named | {"servers", "cost"}
 
 

@@ -60,8 +60,8 @@ def work(
 
     async def until_told() -> None:
         stopping = asyncio.Event()
-        for one in ending():
-            asyncio.get_running_loop().add_signal_handler(one, stopping.set)
+        for item in ending():
+            asyncio.get_running_loop().add_signal_handler(item, stopping.set)
         await supervise(settings, database, engine, stopping, until_idle=until_idle)
 
     with explained():

@@ -56,20 +56,20 @@ def service_list(run: Run, as_json: AsJson = False) -> None:
     settings = settings_of()
     quiet_logs(settings)
     with explained(), open_database(settings) as database, database.session() as session:
-        found = session_service(session, settings).services(run)
+        result = session_service(session, settings).services(run)
     if as_json:
-        write(orjson.dumps(found.model_dump()) + b"\n")
+        write(orjson.dumps(result.model_dump()) + b"\n")
         return
-    if not found.items:
+    if not result.items:
         errors.print("The servers of this run host no services.")
     table = Table("Service", "Message", "What it does", "To", box=None)
-    for one in found.items:
-        if not one.messages:
-            table.add_row(one.name, "", escape(one.description), "")
-        for form in one.messages:
+    for item in result.items:
+        if not item.messages:
+            table.add_row(item.name, "", escape(item.description), "")
+        for form in item.messages:
             to = "every server" if form.to_every_server else "one server"
-            table.add_row(one.name, escape(repr(form.example)), escape(form.title), to)
-    if found.items:
+            table.add_row(item.name, escape(repr(form.example)), escape(form.title), to)
+    if result.items:
         Console().print(table)
 
 
@@ -92,7 +92,7 @@ def service_send(
 
     text = sys.stdin.read() if message == "-" else message
     try:
-        asked = schemas.ServiceMessage.model_validate(
+        request = schemas.ServiceMessage.model_validate(
             {"message": text, "server": server, "wait_secs": wait, "answers": answers}
         )
     except ValidationError as error:
@@ -103,17 +103,19 @@ def service_send(
     hosts = Hosts.of(settings, Place.of(settings))
     with explained(), open_database(settings) as database:
         with database.session() as session:
-            ready = session_service(session, settings).message(run, service, asked)
-        found = services.exchange(database, hosts, ready, asked)
+            ready = session_service(session, settings).message(run, service, request)
+        result = services.exchange(database, hosts, ready, request)
     if as_json:
-        write(orjson.dumps(found.model_dump()) + b"\n")
+        write(orjson.dumps(result.model_dump()) + b"\n")
         return
-    for one in found.answers:
-        Console().print(f"[dim]{one.at_secs:.2f} s  {escape(one.server)}[/dim]  {escape(one.answer)}", highlight=False)
-    if found.silent:
-        errors.print(f"Servers that do not answer: {escape(', '.join(found.silent))}", highlight=False)
-    if not found.answers:
-        errors.print(f"{len(found.told)} servers got the message. No answer came within {wait:g} s.", highlight=False)
+    for item in result.answers:
+        Console().print(
+            f"[dim]{item.at_secs:.2f} s  {escape(item.server)}[/dim]  {escape(item.answer)}", highlight=False
+        )
+    if result.silent:
+        errors.print(f"Servers that do not answer: {escape(', '.join(result.silent))}", highlight=False)
+    if not result.answers:
+        errors.print(f"{len(result.told)} servers got the message. No answer came within {wait:g} s.", highlight=False)
 
 
 class Language(StrEnum):
@@ -161,11 +163,11 @@ def _trial(file: str, size: list[int], message: str, seconds: float, seed: int) 
     named = is_name(file)
     module = b"" if named else read_module(file)
     began = time.monotonic()
-    with explained(), progress("Virtual time") as told:
+    with explained(), progress("Virtual time") as reported:
         if named:
-            report = engine.built_in_trial(file, options, told)
+            report = engine.built_in_trial(file, options, reported)
         elif not is_python(file):
-            report = engine.service_trial(module, options, told)
+            report = engine.service_trial(module, options, reported)
         else:
             try:
                 with answering(Path(file)) as answer:
@@ -234,12 +236,12 @@ def service_run(
         errors.print("It fails in virtual time, so no server was started. Correct what was lost, and run it again.")
         raise typer.Exit(1)
     run = on_packets(file, size, message, seconds, mode, seed)
-    said = len(list(answers(run["events"])))
+    output = len(list(answers(run["events"])))
     if as_json:
         write(orjson.dumps({"trial": report, "run": run}) + b"\n")
     else:
         Console().print(f"[bold]With real packets, {servers} servers as {escape(mode)}[/bold]", highlight=False)
         print_answers(Console(), run["events"])
-        Console().print(f"{said:,} answers; {report['answers']:,} in virtual time.", highlight=False)
-    if report["answers"] and not said:
+        Console().print(f"{output:,} answers; {report['answers']:,} in virtual time.", highlight=False)
+    if report["answers"] and not output:
         raise typer.Exit(1)

@@ -109,11 +109,11 @@ def simulate(
             write(engine.outline_json(read, experiment) + b"\n")
             return
         began = time.process_time()
-        with progress("Simulating packets") as told:
-            document: Json = orjson.loads(engine.predict_json(read, experiment, told, growing(flows)))
+        with progress("Simulating packets") as reported:
+            document: Json = orjson.loads(engine.predict_json(read, experiment, reported, growing(flows)))
         if timing:
             runs = document.get("by_seed") or [document]
-            hops = sum(one["packet_hops"] for one in runs)
+            hops = sum(run["packet_hops"] for run in runs)
             document["packet_hops_per_cpu_sec"] = round(hops / max(time.process_time() - began, 1e-9))
         if flows is not None:
             _write_flows(flows, document.pop("flow_times"))
@@ -125,13 +125,13 @@ def simulate(
 
 def _settings(texts: list[str]) -> Json:
     """The `--set` options. A value that is JSON is read as that, any other as a word."""
-    found: Json = {}
+    result: Json = {}
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name.strip():
             refuse(f"--set {text} is not valid. Give NAME=VALUE, like rto_min_secs=0.001.")
-        found[name.strip()] = _value(value.strip())
-    return found
+        result[name.strip()] = _value(value.strip())
+    return result
 
 
 def _value(text: str) -> Any:

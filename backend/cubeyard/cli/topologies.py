@@ -74,13 +74,13 @@ def import_topology(
         refuse(f"{file} cannot be read: {error.strerror or error}.")
     options = ImportOptions(kind, patterns_of(servers), patterns_of(switches), link_gbps, unit)
     try:
-        found = import_file(data, "" if file == "-" else Path(file).name, options)
+        result = import_file(data, "" if file == "-" else Path(file).name, options)
     except ProblemError as error:
-        told = [f"{file}: {_words(one.field, one.message, one.limit, one.hint)}" for one in error.errors]
-        for one in told[:-1]:
-            errors.print(f"[bold red]error:[/bold red] {escape(one)}", highlight=False)
-        refuse(told[-1])
-    document = orjson.dumps(found.model_dump() if as_json else found.spec) + b"\n"
+        reported = [f"{file}: {_words(item.field, item.message, item.limit, item.hint)}" for item in error.errors]
+        for item in reported[:-1]:
+            errors.print(f"[bold red]error:[/bold red] {escape(item)}", highlight=False)
+        refuse(reported[-1])
+    document = orjson.dumps(result.model_dump() if as_json else result.spec) + b"\n"
     if output == "-":
         write(document)
     else:
@@ -88,23 +88,23 @@ def import_topology(
             Path(output).write_bytes(document)
         except OSError as error:
             refuse(f"{output} cannot be written: {error.strerror or error}.")
-    _tell(errors, found)
+    _tell(errors, result)
 
 
 def _one_of(values: tuple[Name, ...], given: str | None, option: str) -> Name | None:
     """The value that was given. Exits with 2 for one that there is not."""
-    found = next((one for one in values if one == given), None)
-    if given is not None and found is None:
+    result = next((value for value in values if value == given), None)
+    if given is not None and result is None:
         refuse(f"{option} is {given}. Give one of {', '.join(values)}.")
-    return found
+    return result
 
 
 def _words(field: str, message: str, limit: str | None, hint: str | None) -> str:
     where = field.removeprefix("body.")
     if where.startswith("query."):
         where = f"--{where.removeprefix('query.').replace('_', '-')}"
-    told = f"{where[:1].upper()}{where[1:]}: {message}"
-    return " ".join(filter(None, [told, f"It must be {limit}." if limit else None, hint]))
+    reported = f"{where[:1].upper()}{where[1:]}: {message}"
+    return " ".join(filter(None, [reported, f"It must be {limit}." if limit else None, hint]))
 
 
 def _tell(console: Console, found: ImportedTopology) -> None:
@@ -115,14 +115,16 @@ def _tell(console: Console, found: ImportedTopology) -> None:
         highlight=False,
     )
     table = Table(box=None, show_header=False, pad_edge=False)
-    for one in found.roles:
-        named = ", ".join(one.examples[:4])
-        table.add_row("  roles", f"{one.servers:,} servers, {one.switches:,} switches", escape(f"{one.title}: {named}"))
+    for role in found.roles:
+        named = ", ".join(role.examples[:4])
+        table.add_row(
+            "  roles", f"{role.servers:,} servers, {role.switches:,} switches", escape(f"{role.title}: {named}")
+        )
     for rate in found.rates:
         table.add_row("  rates", f"{rate.links:,} links", f"{rate.gbps:g} Gb/s{'' if rate.told else ', assumed'}")
     console.print(table, highlight=False)
     for title, sentences in (("assumed", found.assumed), ("left out", found.left_out)):
         for sentence in sentences:
             console.print(f"{title}: {escape(sentence)}", highlight=False)
-    for one in found.findings:
-        print_finding(console, one.model_dump())
+    for finding in found.findings:
+        print_finding(console, finding.model_dump())

@@ -66,15 +66,15 @@ class DatabaseSink:
         try:
             self._tell_outcomes()
             with self._database.session() as session:
-                found = [self._read(row) for row in OrderRepository(session).waiting(self._run, self._after)]
+                matches = [self._read(row) for row in OrderRepository(session).waiting(self._run, self._after)]
         except DBAPIError as error:
             # One that restarts is soon back: the next tick asks again. If it is not, frames cannot
             # be written either.
             log.warning("orders_not_read", run=self._run, error=str(error.orig))
             return []
-        if found:
-            self._after = found[-1].id
-        return found
+        if matches:
+            self._after = matches[-1].id
+        return matches
 
     def _read(self, row: OrderRow) -> Order:
         if row.kind == "inject":

@@ -22,12 +22,12 @@ def outlines(engine: Engine, document: Json, titles: list[str]) -> list[Json]:
     Raises a 422 that names the field. A workload or routing scheme must be valid for every topology
     of a sweep.
     """
-    found = []
+    matches = []
     for (least, _), title in zip(extremes(document), titles, strict=True):
         on = title if len(titles) > 1 else None
         with refused_by_field("body", on=on, faults=len(document["faults"])):
-            found.append(orjson.loads(engine.outline_json(least.spec, least.experiment)))
-    return found
+            matches.append(orjson.loads(engine.outline_json(least.spec, least.experiment)))
+    return matches
 
 
 @contextmanager

@@ -41,8 +41,8 @@ def list_engines() -> schemas.EngineList:
     fields = schemas.EngineDescription.model_fields
     return schemas.EngineList(
         items=[
-            schemas.EngineDescription.model_validate({name: getattr(one, name) for name in fields})
-            for one in ENGINES.values()
+            schemas.EngineDescription.model_validate({name: getattr(engine, name) for name in fields})
+            for engine in ENGINES.values()
         ]
     )
 
@@ -56,7 +56,9 @@ def list_engines() -> schemas.EngineList:
 def list_fault_kinds(engine: EngineOf) -> schemas.FaultKindList:
     """The targets and parameters of each kind, and the engines that support it. The list changes
     only with the program's version."""
-    return schemas.FaultKindList(items=[schemas.FaultKind.model_validate(one) for one in engine.fault_kinds])
+    return schemas.FaultKindList(
+        items=[schemas.FaultKind.model_validate(fault_kind) for fault_kind in engine.fault_kinds]
+    )
 
 
 @experiments.get("", operation_id="list_experiments", summary="Experiments, the latest first", responses=responses())

@@ -63,18 +63,18 @@ FRAMES = {"packet": ("simulation", "simulating")}
 """Frames of the binding's engines whose points are not predictions."""
 ENGINES: dict[str, EngineKind] = {
     **{
-        one["name"]: EngineKind(
-            name=one["name"],
-            method=one["method"],
-            summary=one["summary"],
+        computing_engine["name"]: EngineKind(
+            name=computing_engine["name"],
+            method=computing_engine["method"],
+            summary=computing_engine["summary"],
             computed=True,
-            settings=one["settings"],
-            frames=FRAMES.get(one["name"], ("point",)),
+            settings=computing_engine["settings"],
+            frames=FRAMES.get(computing_engine["name"], ("point",)),
             host=False,
-            faults=tuple(one["faults"]),
-            form=tuple(one["form"] or ()),
+            faults=tuple(computing_engine["faults"]),
+            form=tuple(computing_engine["form"] or ()),
         )
-        for one in computing_engines()
+        for computing_engine in computing_engines()
     },
     EMULATION.name: EMULATION,
 }

@@ -68,12 +68,12 @@ def estimate(engine: Engine, document: Json, outlines: list[Json]) -> Estimate:
         timings = [
             _timed(engine, point, outline, budget_secs) for point in ([first] if first == last else [first, last])
         ]
-        low += points * (min(one.least for one in timings) + WRITE_SECS[0])
-        expected += points * (sum(one.likely for one in timings) / len(timings) + WRITE_SECS[1])
-        bounds = [one.most for one in timings if one.most is not None]
+        low += points * (min(timing.least for timing in timings) + WRITE_SECS[0])
+        expected += points * (sum(timing.likely for timing in timings) / len(timings) + WRITE_SECS[1])
+        bounds = [timing.most for timing in timings if timing.most is not None]
         if high is not None:
             high = high + points * (max(bounds) + WRITE_SECS[2]) if len(bounds) == len(timings) else None
-        whole = whole and all(one.whole for one in timings)
+        whole = whole and all(timing.whole for timing in timings)
     return Estimate(low, expected, high, time.perf_counter() - began, whole)
 
 
@@ -92,9 +92,9 @@ def _timed(engine: Engine, point: Point, outline: Json, budget_secs: float) -> T
         return now < budget_secs
 
     skips_rates = outline["keeps_paths"] and outline["flows"] > TIMED_FLOWS
-    asked = {**point.experiment, "max_min": False, "flow_gigabits": None} if skips_rates else point.experiment
+    request = {**point.experiment, "max_min": False, "flow_gigabits": None} if skips_rates else point.experiment
     try:
-        engine.predict_in_turn(point.spec, asked, in_time)
+        engine.predict_in_turn(point.spec, request, in_time)
     except CancelledError:
         elapsed = time.perf_counter() - began
         if routing_from is None or share <= 0:

@@ -57,13 +57,15 @@ class Kind:
 
 
 def _read(document: Json) -> Kind:
-    parameters = tuple(Parameter(**one) for one in document["parameters"])
+    parameters = tuple(Parameter(**parameter) for parameter in document["parameters"])
     return Kind(**{**document, "parameters": parameters})
 
 
 KINDS: dict[str, Kind] = {document["name"]: _read(document) for document in fault_kinds()}
 """By name, in the order of menus."""
-PARAMETERS: dict[str, Parameter] = {one.name: one for kind in KINDS.values() for one in kind.parameters}
+PARAMETERS: dict[str, Parameter] = {
+    parameter.name: parameter for kind in KINDS.values() for parameter in kind.parameters
+}
 """Every parameter by name."""
 
 

@@ -80,16 +80,18 @@ def drawn(engine: Engine, spec: Mapping[str, Any], document: Mapping[str, Any]) 
     breaks. Raises a 422 that names a schedule whose kinds hit nothing of the network, and one if
     there are more faults than an experiment may have.
     """
-    schedules = [FaultSchedule.model_validate(one) for one in document.get("fault_schedules") or []]
+    schedules = [
+        FaultSchedule.model_validate(fault_schedule) for fault_schedule in document.get("fault_schedules") or []
+    ]
     if not schedules:
         return []
     part = (document.get("emulation") or {}).get("slice")
     names = _names(engine.emulation_network(spec, part))
     busy: dict[str, float] = {}
-    found = [
-        one for at, each in enumerate(schedules) for one in _drawn(each, names, busy, f"body.fault_schedules.{at}")
+    matches = [
+        item for at, each in enumerate(schedules) for item in _drawn(each, names, busy, f"body.fault_schedules.{at}")
     ]
-    total = len(found) + len(document.get("faults") or [])
+    total = len(matches) + len(document.get("faults") or [])
     if total > MAX_FAULTS:
         raise field_error(
             "body.fault_schedules",
@@ -98,16 +100,16 @@ def drawn(engine: Engine, spec: Mapping[str, Any], document: Mapping[str, Any]) 
             limit=f"at most {MAX_FAULTS}",
             hint="Lower the schedules' counts.",
         )
-    return found
+    return matches
 
 
 def _names(network: Mapping[str, Any]) -> dict[Target, list[str]]:
     """Names of the parts that can fail, by class, in the order of ids."""
-    name_of = {one["id"]: one["name"] for group in ("servers", "switches") for one in network[group]}
-    links = dict.fromkeys(f"{name_of[one['a'][0]]}/{name_of[one['b'][0]]}" for one in network["links"])
+    name_of = {item["id"]: item["name"] for group in ("servers", "switches") for item in network[group]}
+    links = dict.fromkeys(f"{name_of[link['a'][0]]}/{name_of[link['b'][0]]}" for link in network["links"])
     return {
-        "server": [one["name"] for one in network["servers"]],
-        "switch": [one["name"] for one in network["switches"]],
+        "server": [server["name"] for server in network["servers"]],
+        "switch": [switch["name"] for switch in network["switches"]],
         "link": list(links),
     }
 
@@ -124,7 +126,7 @@ def _drawn(
         message = f"There is nothing in this network that {', '.join(schedule.kinds)} could hit."
         raise field_error(f"{field}.kinds", schedule.kinds, message, hint="Choose other kinds.")
     draws = random.Random(schedule.seed)  # noqa: S311 - reproducible, not secret
-    at_secs, found = schedule.from_secs, []
+    at_secs, result = schedule.from_secs, []
     for _ in range(schedule.count):
         at_secs = round(at_secs + _exponential(draws, schedule.mean_interval_secs), 3)
         if schedule.until_secs is not None and at_secs > schedule.until_secs:
@@ -136,16 +138,16 @@ def _drawn(
             continue
         kind, name = struck
         busy[name] = float("inf") if until is None else until
-        found.append(
+        result.append(
             {
                 "at_secs": at_secs,
                 "target": {"names": [name]},
                 "kind": kind,
                 "until_secs": until,
-                **{one.name: one.default for one in KINDS[kind].parameters},
+                **{parameter.name: parameter.default for parameter in KINDS[kind].parameters},
             }
         )
-    return found
+    return result
 
 
 def _struck(

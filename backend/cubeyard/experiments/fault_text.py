@@ -21,17 +21,17 @@ EXAMPLES = {"bit/s": "10M", "": "5%", "s": "20ms"}
 def fault_of(text: str) -> Json:
     """A text as a fault of an experiment. Raises ValueError, with the text first, if it is not
     valid."""
-    found = FAULT.match(text.strip())
-    if found is None:
+    matched = FAULT.match(text.strip())
+    if matched is None:
         raise ValueError(f"{text} is not valid. Write KIND=TARGET@FROM-UNTIL, like cable-pulled=00/<0,0>@10-20.")
-    target = found["target"].strip()
+    target = matched["target"].strip()
     words = " " in target.replace("<", "").strip()
     return {
-        "kind": found["kind"],
+        "kind": matched["kind"],
         "target": {"selector": target} if words else {"names": [target]},
-        "at_secs": _secs(found["at"] or "0", text),
-        "until_secs": _secs(found["until"], text) if found["until"] else None,
-        **_amount(found["kind"], found["amount"], text),
+        "at_secs": _secs(matched["at"] or "0", text),
+        "until_secs": _secs(matched["until"], text) if matched["until"] else None,
+        **_amount(matched["kind"], matched["amount"], text),
     }
 
 

@@ -55,7 +55,9 @@ class _Core(Request):
 
 
 _WithParameters = create_model(
-    "_WithParameters", __base__=_Core, **{name: _parameter(one, bounded=False) for name, one in PARAMETERS.items()}
+    "_WithParameters",
+    __base__=_Core,
+    **{name: _parameter(parameter, bounded=False) for name, parameter in PARAMETERS.items()},
 )
 
 
@@ -73,7 +75,7 @@ class Fault(_WithParameters):
 
 
 _Bounded = create_model(
-    "_Bounded", __base__=Fault, **{name: _parameter(one, bounded=True) for name, one in PARAMETERS.items()}
+    "_Bounded", __base__=Fault, **{name: _parameter(parameter, bounded=True) for name, parameter in PARAMETERS.items()}
 )
 
 
@@ -97,7 +99,7 @@ class FaultRequest(_Bounded):
         kind = info.data.get("kind")
         if kind is None:
             return value  # the kind is refused already
-        needed = any(one.name == info.field_name for one in KINDS[kind].parameters)
+        needed = any(parameter.name == info.field_name for parameter in KINDS[kind].parameters)
         if needed and value is None:
             raise ValueError(f"{kind} needs {info.field_name}")
         if not needed and value is not None:

@@ -129,5 +129,6 @@ def claims_of(document: Mapping[str, Any]) -> list[StatedHypothesis]:
     """The hypotheses of an experiment's document: the one among an emulation's settings first."""
     own = (document.get("emulation") or {}).get("hypothesis")
     return [
-        StatedHypothesis.model_validate(one) for one in [*([own] if own else []), *(document.get("hypotheses") or [])]
+        StatedHypothesis.model_validate(hypothesis)
+        for hypothesis in [*([own] if own else []), *(document.get("hypotheses") or [])]
     ]

@@ -89,12 +89,12 @@ def extremes(document: Json) -> list[tuple[Point, Point]]:
     """For each topology, the first seed's points with the least and the most failures; twice the
     same point if there is only one."""
     first_seed = {**document, "seeds": seeds_of(document)[:1], "axes": {**(document.get("axes") or {}), "seeds": None}}
-    found: dict[int, list[Point]] = {}
+    result: dict[int, list[Point]] = {}
     for point in points(first_seed):
-        found.setdefault(point.topology, []).append(point)
+        result.setdefault(point.topology, []).append(point)
     return [
         (min(each, key=lambda point: point.failure_ratio or 0), max(each, key=lambda point: point.failure_ratio or 0))
-        for each in found.values()
+        for each in result.values()
     ]
 
 

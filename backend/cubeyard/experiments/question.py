@@ -183,7 +183,7 @@ class Question(Answering):
             raise ValueError(f'packet: engine "{engine.name}" has no such settings; leave them out')
         for index, fault in enumerate(self.faults):
             if fault.kind not in engine.faults:
-                others = " or ".join(f'"{one.name}"' for one in ENGINES.values() if fault.kind in one.faults)
+                others = " or ".join(f'"{item.name}"' for item in ENGINES.values() if fault.kind in item.faults)
                 raise ValueError(
                     f'faults.{index}.kind: {fault.kind} needs engine {others}; "{engine.name}" knows {", ".join(engine.faults)}'
                 )
@@ -220,11 +220,11 @@ class ExperimentCreate(Question):
 
     @model_validator(mode="after")
     def _answered(self) -> ExperimentCreate:
-        for index, one in enumerate(self.hypotheses):
-            if self.engine not in one.kind.engines:
+        for index, hypothesis in enumerate(self.hypotheses):
+            if self.engine not in hypothesis.kind.engines:
                 known = ", ".join(name for name, metric in METRICS.items() if self.engine in metric.engines)
                 raise ValueError(
-                    f'hypotheses.{index}.metric: engine "{self.engine}" does not answer {one.metric}; it knows {known}'
+                    f'hypotheses.{index}.metric: engine "{self.engine}" does not answer {hypothesis.metric}; it knows {known}'
                 )
         return self
 

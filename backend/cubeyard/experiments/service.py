@@ -80,36 +80,36 @@ class ExperimentService:
         document, topologies = self._document(request)
         outlines = self._outlines(document, topologies)
         if not ENGINES[document["engine"]].computed:
-            found = estimate.timed(outlines[0]["secs"])
+            result = estimate.timed(outlines[0]["secs"])
         else:
-            found = estimate.estimate(self._engine, document, outlines)
+            result = estimate.estimate(self._engine, document, outlines)
         each = count(document) // len(topologies)
         return schemas.ExperimentEstimate(
             points=count(document),
-            flows=sum(one["flows"] for one in outlines) * each,
+            flows=sum(outline["flows"] for outline in outlines) * each,
             topologies=[
                 schemas.OutlinedTopology.model_validate(
-                    {**topology, **{name: one[name] for name in (*OUTLINED, *RUN_SIZES) if name in one}}
+                    {**topology, **{name: outline[name] for name in (*OUTLINED, *RUN_SIZES) if name in outline}}
                 )
-                for topology, one in zip(topologies, outlines, strict=True)
+                for topology, outline in zip(topologies, outlines, strict=True)
             ],
             secs=schemas.EstimatedSecs(
-                low=_rounded(found.low_secs),
-                expected=_rounded(found.expected_secs),
-                high=None if found.high_secs is None else _rounded(found.high_secs),
+                low=_rounded(result.low_secs),
+                expected=_rounded(result.expected_secs),
+                high=None if result.high_secs is None else _rounded(result.high_secs),
             ),
-            basis="measured" if found.whole else "extrapolated",
-            measured_secs=_rounded(found.measured_secs),
-            simulation=_packets([one["simulation"] for one in outlines if "simulation" in one], each),
-            drawn_faults=[Fault.model_validate(one) for one in document["faults"][len(request.faults) :]],
+            basis="measured" if result.whole else "extrapolated",
+            measured_secs=_rounded(result.measured_secs),
+            simulation=_packets([outline["simulation"] for outline in outlines if "simulation" in outline], each),
+            drawn_faults=[Fault.model_validate(fault) for fault in document["faults"][len(request.faults) :]],
             content_hash=content_hash(document),
         )
 
     def create_from_scenario(self, text: str) -> schemas.Experiment:
         """The experiment of a scenario's file. Raises a 422 that names path and line."""
-        found = reading.read(text)
-        with found.by_line():
-            return self.create(found.request)
+        result = reading.read(text)
+        with result.by_line():
+            return self.create(result.request)
 
     def scenario(self, experiment_id: str) -> Scenario:
         """A saved experiment as a scenario. Raises a 404, or a 409 if an earlier version stored
@@ -226,7 +226,7 @@ class ExperimentService:
             outline = self._outliners[name].outline(document)
             self._outliners[name].refuse_impossible(document)
             return [outline]
-        return checks.outlines(self._engine, document, [one["title"] for one in topologies])
+        return checks.outlines(self._engine, document, [topology["title"] for topology in topologies])
 
     def _document(self, request: ExperimentCreate) -> tuple[Json, list[Json]]:
         """The document of a request, and its topologies: title, size, and saved plan."""
@@ -236,8 +236,8 @@ class ExperimentService:
             axes = request.axes.model_dump(mode="json")
             if request.axes.topologies is not None:
                 each = [
-                    self._asked(one, f"body.axes.topologies.{index}")
-                    for index, one in enumerate(request.axes.topologies)
+                    self._asked(item, f"body.axes.topologies.{index}")
+                    for index, item in enumerate(request.axes.topologies)
                 ]
                 axes["topologies"] = [asked["spec"] for asked, _ in each]
                 topologies = [topology for _, topology in each]
@@ -268,14 +268,14 @@ class ExperimentService:
             if isinstance(plan, PlanReference):
                 row, revision, built = self._plans.built(plan.id, plan.revision)
                 known = {"plan_id": row.id, "revision": revision.revision, "name": row.name}
-                asked = {"id": row.id, "revision": revision.revision, "spec": revision.spec}
+                request = {"id": row.id, "revision": revision.revision, "spec": revision.spec}
             else:
                 spec = normal_spec(plan)
                 built, known = self._plans.preview(spec), {}
-                asked = {"id": None, "revision": None, "spec": spec}
+                request = {"id": None, "revision": None, "spec": spec}
         counts = built.summary["counts"]
         numbers = {name: int(counts[name]) for name in ("servers", "switches", "links")}
-        return asked, {"title": built.summary["title"], **numbers, "plan_hash": built.plan_hash, **known}
+        return request, {"title": built.summary["title"], **numbers, "plan_hash": built.plan_hash, **known}
 
 
 def _packets(outlines: list[Json], each: int) -> schemas.EstimatedPackets | None:
@@ -283,8 +283,8 @@ def _packets(outlines: list[Json], each: int) -> schemas.EstimatedPackets | None
     maximum."""
     if not outlines:
         return None
-    added = {name: each * sum(one[name] for one in outlines) for name in ("bytes", "packets", "packet_hops")}
-    return schemas.EstimatedPackets(**added, memory_bytes=max(one["memory_bytes"] for one in outlines))
+    added = {name: each * sum(outline[name] for outline in outlines) for name in ("bytes", "packets", "packet_hops")}
+    return schemas.EstimatedPackets(**added, memory_bytes=max(outline["memory_bytes"] for outline in outlines))
 
 
 def _kind(request: ExperimentCreate) -> str:
@@ -295,7 +295,7 @@ def _kind(request: ExperimentCreate) -> str:
 
 
 def _name(topologies: list[Json], request: ExperimentCreate) -> str:
-    subject = ", ".join(one["title"] for one in topologies)
+    subject = ", ".join(topology["title"] for topology in topologies)
     what = request.workload.kind.replace("-", " ")
     axes = (request.axes.failure if request.axes is not None else None) or []
     failing = " and ".join(dict.fromkeys(axis.kind for axis in axes))

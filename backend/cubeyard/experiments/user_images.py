@@ -28,8 +28,8 @@ _FORM = "[REGISTRY/]NAME[:TAG][@sha256:DIGEST] with a name in lower case, like n
 
 
 def _reference(text: str) -> str:
-    found = _REFERENCE.fullmatch(text)
-    if found is None or len(found["name"]) > 255:
+    matched = _REFERENCE.fullmatch(text)
+    if matched is None or len(matched["name"]) > 255:
         raise PydanticCustomError("image_reference", "This is not a reference to an image.", {"pattern": _FORM})
     return text
 

@@ -324,9 +324,9 @@ def render(
     module, function = _RENDERERS[format].split(":")
     renderer: Renderer = getattr(import_module(f"cubeyard.exports.{module}"), function)
     check_for(format, plan, options)
-    told = progress or no_progress
+    reported = progress or no_progress
     chosen = set(FORMATS[format].options) - {"paper"}
-    return renderer(plan, told, options) if chosen else renderer(plan, told)
+    return renderer(plan, reported, options) if chosen else renderer(plan, reported)
 
 
 def write_file(

@@ -43,7 +43,7 @@ def _by_pieces(lines: Iterator[str]) -> Iterator[bytes]:
 def network(tables: PlanTables, kind: int) -> ipaddress.IPv4Network | None:
     """The smallest network that holds the addresses of the servers (kind 0) or switches (1), at
     least a /24; None if there are none."""
-    members = [device for device, one in enumerate(tables.device_kind) if bool(one) == bool(kind)]
+    members = [device for device, item in enumerate(tables.device_kind) if bool(item) == bool(kind)]
     if not members:
         return None
     # One address after the last is reserved for broadcasts.
@@ -84,16 +84,16 @@ def circuit_ids(tables: PlanTables) -> dict[int, str]:
     `s0-000:P0`."""
     a_ends, b_ends = interfaces(tables)
     columns = tables.plan.cables
-    found: dict[int, tuple[int, str]] = {}
+    result: dict[int, tuple[int, str]] = {}
     sides = (("a_device", "a_port", "b_device", b_ends), ("b_device", "b_port", "a_device", a_ends))
     for own, own_port, other, other_ends in sides:
         rows = zip(columns[own].tolist(), columns[own_port].tolist(), columns[other].tolist(), other_ends, strict=True)
         for device, port, far, end in rows:
             if not tables.device_kind[device] and tables.device_kind[far]:
-                found[device] = min(
-                    found.get(device, (port, f"{tables.hosts[far]}:{end}")), (port, f"{tables.hosts[far]}:{end}")
+                result[device] = min(
+                    result.get(device, (port, f"{tables.hosts[far]}:{end}")), (port, f"{tables.hosts[far]}:{end}")
                 )
-    return {device: circuit for device, (_, circuit) in found.items()}
+    return {device: circuit for device, (_, circuit) in result.items()}
 
 
 def kea_document(plan: PlanView, progress: Progress) -> Iterator[bytes]:
@@ -119,7 +119,7 @@ def kea_document(plan: PlanView, progress: Progress) -> Iterator[bytes]:
         subnet = {"id": kind + 1, "subnet": str(net), "user-context": {"devices": "switches" if kind else "servers"}}
         yield (b"" if first else b",") + orjson.dumps(subnet)[:-1] + b',"reservations":['
         first = False
-        members = [i for i, one in enumerate(tables.device_kind) if bool(one) == bool(kind)]
+        members = [i for i, item in enumerate(tables.device_kind) if bool(item) == bool(kind)]
         for start in range(0, len(members), _DEVICES_PER_PIECE):
             rows = [_reservation(tables, circuits, i) for i in members[start : start + _DEVICES_PER_PIECE]]
             yield (b"," if start else b"") + orjson.dumps(rows)[1:-1]

@@ -103,7 +103,7 @@ class _Lab:
         lines: list[str] = []
         for first, last, hops in self._routes[device]:
             ways = [f"via {address(self.tables, via)} dev {self._end(device, link)} onlink" for link, via in hops]
-            way = ways[0] if len(ways) == 1 else " ".join(f"nexthop {one}" for one in ways)
+            way = ways[0] if len(ways) == 1 else " ".join(f"nexthop {item}" for item in ways)
             networks = ipaddress.summarize_address_range(_SERVERS + first, _SERVERS + last)
             lines += [f"route add {network} src {own} {way}\\n" for network in networks]
         return lines

@@ -17,11 +17,11 @@ def hostlist(hosts: Iterable[str]) -> str:
     """
     by_stem: dict[tuple[str, int], list[int]] = {}
     for host in hosts:
-        found = _LAST_NUMBER.fullmatch(host)
-        if found is None:
+        matched = _LAST_NUMBER.fullmatch(host)
+        if matched is None:
             by_stem.setdefault((host, 0), [])
         else:
-            by_stem.setdefault((found["stem"], len(found["number"])), []).append(int(found["number"]))
+            by_stem.setdefault((matched["stem"], len(matched["number"])), []).append(int(matched["number"]))
     return ",".join(_folded(stem, width, numbers) for (stem, width), numbers in by_stem.items())
 
 

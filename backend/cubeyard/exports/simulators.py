@@ -160,10 +160,10 @@ class _Clos:
         return high
 
     def _same(self, tier: int, values: list[float], why: str) -> float:
-        found = {values[i] for i in range(len(self._ends)) if self._tier(i) == tier}
-        if len(found) != 1:
+        matches = {values[i] for i in range(len(self._ends)) if self._tier(i) == tier}
+        if len(matches) != 1:
             raise self._refuse(why)
-        return found.pop()
+        return matches.pop()
 
     def _ports(self, tiers: int) -> tuple[list[int], list[int]]:
         """Cables of a switch upwards and downwards by tier, which must be equal for all switches of
@@ -183,7 +183,7 @@ class _Clos:
             for tier, devices in enumerate(members):
                 if len({counts[device] for device in devices}) != 1:
                     raise self._refuse(f"the switches of tier {tier} differ in their cables")
-        return [up[one[0]] for one in members], [down[one[0]] for one in members]
+        return [up[member[0]] for member in members], [down[member[0]] for member in members]
 
     def _pod_servers(self) -> int:
         """The number of servers that reach each other without the top tier; it must be equal for

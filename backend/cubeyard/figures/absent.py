@@ -29,4 +29,4 @@ ABSENT = (
 
 def absent_of(paper: str) -> int:
     """The known number of a paper's values without a row."""
-    return sum(one.numbers for one in ABSENT if one.source[1:].split()[0] == paper)
+    return sum(item.numbers for item in ABSENT if item.source[1:].split()[0] == paper)

@@ -43,24 +43,24 @@ class FigureCatalog:
     def entries(self) -> list[Entry]:
         """Sorted by paper, in the paper's order, with measured figures after computed ones of the
         same figure."""
-        computed: list[Entry] = [_entry(**one, basis="modelled") for one in self._engine.figures]
-        for one in FIGURES:
-            entry = _entry(one.id, one.title, one.source, "measured", parts=1)
-            paper = one.source.split()[0]
+        computed: list[Entry] = [_entry(**figure, basis="modelled") for figure in self._engine.figures]
+        for figure in FIGURES:
+            entry = _entry(figure.id, figure.title, figure.source, "measured", parts=1)
+            paper = figure.source.split()[0]
             same = [i for i, other in enumerate(computed) if other["source"].split()[0] == paper]
             computed.insert(same[-1] + 1 if same else len(computed), entry)
         return computed
 
     def find(self, figure_id: str) -> Entry | None:
-        return next((one for one in self.entries if one["id"] == figure_id), None)
+        return next((entry for entry in self.entries if entry["id"] == figure_id), None)
 
     def known(self, figure_id: str) -> Entry:
         """Raises a 404 that lists the existing figures."""
-        found = self.find(figure_id)
-        if found is None:
-            ids = ", ".join(one["id"] for one in self.entries)
+        result = self.find(figure_id)
+        if result is None:
+            ids = ", ".join(entry["id"] for entry in self.entries)
             raise ProblemError(404, "not-found", f"There is no figure {figure_id}. There are: {ids}.")
-        return found
+        return result
 
     def figure_json(
         self,
@@ -77,7 +77,7 @@ class FigureCatalog:
         """
         if whole:
             refuse_whole(self.known(figure_id), "--whole")
-        measured = next((one for one in FIGURES if one.id == figure_id), None)
+        measured = next((figure for figure in FIGURES if figure.id == figure_id), None)
         if measured is None:
             return self._engine.figure_json(figure_id, seeds, on_progress, on_partial, whole=whole)
         refuse_unable(self._settings)

@@ -62,7 +62,7 @@ def _parts(document: Json) -> int:
 def result_hash(document: Json) -> str:
     """Hash of all digits of a figure's numbers and lines, without its texts."""
     rows = [[row["name"], row["ours"]] for row in document["rows"]]
-    lines = [[one["name"], one["x"], one["y"]] for one in document.get("series", [])]
+    lines = [[item["name"], item["x"], item["y"]] for item in document.get("series", [])]
     return hashlib.sha256(orjson.dumps([rows, lines])).hexdigest()
 
 

@@ -28,30 +28,30 @@ class FigureService:
     def every(self) -> schemas.FigureList:
         latest = self._repository.latest_of_figures(succeeded=False)
         good = self._repository.latest_of_figures(succeeded=True)
-        shown = [self._shown(one, latest.get(one["id"]), good.get(one["id"])) for one in self._catalog.entries]
+        shown = [self._shown(entry, latest.get(entry["id"]), good.get(entry["id"])) for entry in self._catalog.entries]
         return schemas.FigureList(items=[summary for summary, _ in shown], papers=_papers(shown))
 
     def read(self, figure_id: str) -> Json:
         """A figure in the form of the API. The result is the document of its maker, passed on
         unchanged."""
-        one = self._catalog.known(figure_id)
+        item = self._catalog.known(figure_id)
         latest = self._repository.latest_of_figures(succeeded=False).get(figure_id)
         good = self._repository.latest_of_figures(succeeded=True).get(figure_id)
-        summary, result = self._shown(one, latest, good)
+        summary, result = self._shown(item, latest, good)
         return {**summary.model_dump(mode="json"), "result": result}
 
     def start(self, figure_id: str, request: schemas.FigureRun) -> Run:
-        one = self._catalog.known(figure_id)
+        item = self._catalog.known(figure_id)
         if request.whole:
-            refuse_whole(one, "body.whole")
+            refuse_whole(item, "body.whole")
         reference = reference_of(figure_id)
-        times = one["parts"] if request.whole else 1
+        times = item["parts"] if request.whole else 1
         return self._runs.start_figure(
             figure_id,
-            one["title"],
+            item["title"],
             request.seeds,
             whole=request.whole,
-            measures=one["basis"] == "measured",
+            measures=item["basis"] == "measured",
             usual_secs=times * reference.secs if reference is not None and request.seeds is None else None,
         )
 
@@ -95,10 +95,10 @@ def _told(reference: Reference) -> schemas.FigureReference:
 
 def _papers(shown: list[tuple[schemas.FigureSummary, Json | None]]) -> list[schemas.PaperCount]:
     """Papers in the order of their first figure; papers without figures come last."""
-    sources = [*(one.source for one, _ in shown), *(one.source for one in ABSENT)]
+    sources = [*(item.source for item, _ in shown), *(item.source for item in ABSENT)]
     counts = []
     for paper in dict.fromkeys(_paper(source) for source in sources):
-        of_paper = [(one, result) for one, result in shown if _paper(one.source) == paper]
+        of_paper = [(item, result) for item, result in shown if _paper(item.source) == paper]
         verdicts = Counter(
             row["verdict"] for _, result in of_paper if result for row in result["rows"] if "predicted_by" not in row
         )

@@ -73,5 +73,5 @@ def schemas(ref_template: str) -> dict[str, Any]:
     """The JSON schemas of all payloads by name; `RunFrames` is an object with the payload of each
     kind."""
     schema = TypeAdapter(RunFrames).json_schema(ref_template=ref_template)
-    found = schema.pop("$defs")
-    return {**found, "RunFrames": {**schema, "description": "The payload of each kind of event in a run's stream."}}
+    result = schema.pop("$defs")
+    return {**result, "RunFrames": {**schema, "description": "The payload of each kind of event in a run's stream."}}

@@ -125,9 +125,9 @@ def export_plan(
     if by_job:
         return _by_job(service.start_or_join(id, revision, format, options), background)
     chunks, name = written(format, built, plan.name, options)
-    asked = request.headers.get("range")
-    if asked is not None and request.headers.get("if-range", tag) == tag:
-        return partial(chunks, FORMATS[format].media_type, name, asked, headers)
+    requested = request.headers.get("range")
+    if requested is not None and request.headers.get("if-range", tag) == tag:
+        return partial(chunks, FORMATS[format].media_type, name, requested, headers)
     return _download(chunks, name, format, headers)
 
 
@@ -229,8 +229,8 @@ def read_job_result(request: Request, service: Service, id: Id, if_none_match: I
     cached = {"etag": tag, "cache-control": "private, no-cache"}
     if matches(if_none_match, tag):
         return Response(status_code=304, headers=cached)
-    asked = request.headers.get("range") if request.headers.get("if-range", tag) == tag else None
-    wanted, headers, status = ranged(asked, row.size_bytes or 0)
+    requested = request.headers.get("range") if request.headers.get("if-range", tag) == tag else None
+    wanted, headers, status = ranged(requested, row.size_bytes or 0)
     headers |= cached
     if request.method == "HEAD":
         return Response(headers=headers | {"content-disposition": disposition(row.filename)}, media_type=row.media_type)

@@ -71,8 +71,8 @@ class JobService:
         """The latest job of this file that has not failed."""
         plan, row, built = self._plans.built(plan_id, revision, paper=options.paper)
         name = file_name(format, PlanView.of(built, plan.name))
-        found = self._repository.latest(plan.id, row.revision, format, name, options.given())
-        return None if found is None else as_job(found)
+        result = self._repository.latest(plan.id, row.revision, format, name, options.given())
+        return None if result is None else as_job(result)
 
     def read(self, job_id: str) -> schemas.Job:
         return as_job(self._row(job_id))
@@ -155,17 +155,17 @@ def formats() -> schemas.FormatList:
     return schemas.FormatList(
         items=[
             schemas.Format(
-                name=one.name,
-                title=one.title,
-                description=one.description,
-                media_type=one.media_type,
-                extension=one.extension,
-                group=one.group,
-                checked=one.checked,
-                cables_at_once=cables_at_once(one.name),
-                options=list(one.options),
+                name=item.name,
+                title=item.title,
+                description=item.description,
+                media_type=item.media_type,
+                extension=item.extension,
+                group=item.group,
+                checked=item.checked,
+                cables_at_once=cables_at_once(item.name),
+                options=list(item.options),
             )
-            for one in FORMATS.values()
+            for item in FORMATS.values()
         ]
     )
 

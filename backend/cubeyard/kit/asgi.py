@@ -158,12 +158,12 @@ class HeadAsGet:
                 await send(message)
                 await send({"type": "http.response.body", "body": b""})
 
-        asked = {**scope, "method": "GET"}
+        request = {**scope, "method": "GET"}
         try:
-            await self.app(asked, told, head_only)
+            await self.app(request, told, head_only)
         finally:
-            if "route" in asked:  # for the metrics
-                scope["route"] = asked["route"]
+            if "route" in request:  # for the metrics
+                scope["route"] = request["route"]
 
 
 MOST_DISCARDED_BYTES = 16 * 1024 * 1024

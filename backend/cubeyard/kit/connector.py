@@ -106,5 +106,5 @@ def _plain(value: Any) -> Any:
     if isinstance(value, dict):
         return Jsonb(value)
     if isinstance(value, list):
-        return [_plain(one) for one in value]
-    return tuple(_plain(one) for one in value) if isinstance(value, tuple) else value
+        return [_plain(item) for item in value]
+    return tuple(_plain(item) for item in value) if isinstance(value, tuple) else value

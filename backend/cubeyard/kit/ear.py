@@ -67,8 +67,8 @@ class Ear:
                             shown = self.shows
                             take = b"pg_advisory_lock_shared" if shown else b"pg_advisory_unlock_shared"
                             await connection.execute(b"SELECT %s(0, %d)" % (take, SIGN))
-                        async for said in connection.notifies(timeout=SIGN_SECS):
-                            await self._tell(said.channel, said.payload)
+                        async for message in connection.notifies(timeout=SIGN_SECS):
+                            await self._tell(message.channel, message.payload)
             except (psycopg.Error, OSError) as error:
                 log.warning("ear_interrupted", error=str(error))
             await asyncio.sleep(RECONNECT_SECS)

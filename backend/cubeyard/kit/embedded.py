@@ -339,16 +339,16 @@ class EmbeddedPostgres:
             except subprocess.TimeoutExpired as error:
                 raise EmbeddedPostgresError(f"`{command}` did not end within {error.timeout:.0f} s.") from error
             output.seek(0)
-            said = output.read().decode(errors="replace")
+            message = output.read().decode(errors="replace")
         if closed and done.returncode == NO_NAMESPACE:
             raise EmbeddedPostgresError(
                 f"PostgreSQL does not run as root but as {service_user.NAME}, who cannot pass {' and '.join(map(str, closed))}, and"
-                f" root cannot make a mount namespace here ({said.strip()}). Set CUBEYARD_HOME to a folder such as /srv/cubeyard,"
+                f" root cannot make a mount namespace here ({message.strip()}). Set CUBEYARD_HOME to a folder such as /srv/cubeyard,"
                 " and install Cubeyard where every user can read it; or set DATABASE_URL."
             )
         if done.returncode != 0:
             raise EmbeddedPostgresError(
-                f"`{command}` failed ({done.returncode}): {said.strip()}\nThe server's log, {self.log_path}, ends:\n{self._log_tail()}"
+                f"`{command}` failed ({done.returncode}): {message.strip()}\nThe server's log, {self.log_path}, ends:\n{self._log_tail()}"
             )
 
 
@@ -373,7 +373,7 @@ def _binaries(data: Path) -> Path:
     version_file = data / "PG_VERSION"
     version = int(version_file.read_text()) if version_file.exists() else max(installed)
     if version not in installed:
-        known = ", ".join(str(one) for one in sorted(installed))
+        known = ", ".join(str(installed_program) for installed_program in sorted(installed))
         raise EmbeddedPostgresError(
             f"{data} was made by PostgreSQL {version}; this program brings {known}. Use DATABASE_URL, or dump and reload."
         )

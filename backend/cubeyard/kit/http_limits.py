@@ -207,15 +207,19 @@ class LimitedHttp(HttpToolsProtocol):
         """Closes the connection that has been without a whole request for longest, before any that
         waits between two requests."""
         idle = [
-            one
-            for one in self.connections
-            if isinstance(one, LimitedHttp)
-            and one is not self
-            and not one.in_body
-            and (one.cycle is None or one.cycle.response_complete)
-            and not one.transport.is_closing()
+            connection
+            for connection in self.connections
+            if isinstance(connection, LimitedHttp)
+            and connection is not self
+            and not connection.in_body
+            and (connection.cycle is None or connection.cycle.response_complete)
+            and not connection.transport.is_closing()
         ]
-        oldest = min(idle, key=lambda one: float("inf") if one.head_since is None else one.head_since, default=None)
+        oldest = min(
+            idle,
+            key=lambda connection: float("inf") if connection.head_since is None else connection.head_since,
+            default=None,
+        )
         if oldest is None:
             return False
         oldest.transport.close()
@@ -250,12 +254,12 @@ class LimitedHttp(HttpToolsProtocol):
     def _answer(self, status: int, code: str, detail: str, headers: dict[str, str]) -> list[bytes]:
         request_id = secrets.token_hex(8)
         problem = problem_response({"state": {"request_id": request_id}}, status, code, detail, headers=headers)
-        said = [
+        message = [
             *self.server_state.default_headers,
             *problem.raw_headers,
             *((name.encode(), value.encode()) for name, value in SECURITY_HEADERS.items()),
             (b"x-request-id", request_id.encode()),
             (b"connection", b"close"),
         ]
-        lines = [STATUS_LINE[status], *(b"%b: %b\r\n" % one for one in said)]
+        lines = [STATUS_LINE[status], *(b"%b: %b\r\n" % default_header for default_header in message)]
         return [*lines, b"\r\n", bytes(problem.body)]

@@ -21,7 +21,7 @@ def loads(data: bytes | str) -> Any:
     text = data if isinstance(data, str) else data.decode(json.detect_encoding(data), "surrogatepass")
 
     def constant(word: str) -> Any:
-        at = next((one.start() for one in _WORDS.finditer(text) if one[0] == word), 0)
+        at = next((item.start() for item in _WORDS.finditer(text) if item[0] == word), 0)
         raise json.JSONDecodeError(f"{word} is no number of JSON", text, at)
 
     def pairs(given: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -31,7 +31,7 @@ def loads(data: bytes | str) -> Any:
         seen: set[str] = set()
         twice = next(key for key, _ in given if key in seen or seen.add(key))
         written = json.dumps(twice, ensure_ascii=False)
-        places = [one.start() for one in _WORDS.finditer(text) if one[0] == written]
+        places = [item.start() for item in _WORDS.finditer(text) if item[0] == written]
         raise json.JSONDecodeError(f"{written[:60]} is there twice in one object", text, places[1] if places[1:] else 0)
 
     def whole(digits: str) -> int:

@@ -50,9 +50,9 @@ class Pages:
             detail = f"{scope['method']} is not possible at {path}."
             return problem_response(scope, 405, "method-not-allowed", detail, headers={"allow": "GET, HEAD"})
         relative = path.lstrip("/")
-        full, found = self._files.lookup_path(relative) if relative and "\x00" not in relative else ("", None)
-        if found is not None and Path(full).is_file() and relative != "index.html":
-            response = self._files.file_response(full, found, scope)
+        full, result = self._files.lookup_path(relative) if relative and "\x00" not in relative else ("", None)
+        if result is not None and Path(full).is_file() and relative != "index.html":
+            response = self._files.file_response(full, result, scope)
             response.headers["cache-control"] = IMMUTABLE if relative.startswith("assets/") else "no-cache"
             return response
         if relative.startswith("assets/") or not (relative == "index.html" or _wants_page(scope, relative)):

@@ -73,10 +73,10 @@ async def _on_problem(request: Request, error: Exception) -> Response:
 
 async def _on_validation(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    of_body = [one for one in error.errors() if one["loc"][:1] == ("body",)]
-    errors = [of_validation(one) for one in error.errors() if one["loc"][:1] != ("body",)]
+    of_body = [item for item in error.errors() if item["loc"][:1] == ("body",)]
+    errors = [of_validation(item) for item in error.errors() if item["loc"][:1] != ("body",)]
     errors += in_words(of_body, {"body": error.body})
-    malformed = any(one.get("type") == "json_invalid" for one in error.errors())
+    malformed = any(item.get("type") == "json_invalid" for item in error.errors())
     status, code = (400, "malformed") if malformed else (422, "invalid")
     first = errors[0] if errors else None
     more = f" And {len(errors) - 1} more." if len(errors) > 1 else ""
@@ -102,12 +102,12 @@ async def _on_http(request: Request, error: Exception) -> Response:
 def methods_of(app: FastAPI, path: str) -> list[str]:
     """All that a path takes: routes of one path may be several, each with a method of its own."""
     scope = {"type": "http", "path": path, "root_path": "", "headers": []}
-    found = [
+    result = [
         method
         for method in ("GET", "POST", "PUT", "PATCH", "DELETE")
         if any(route.matches({**scope, "method": method})[0] is Match.FULL for route in app.router.routes)
     ]
-    return ["GET", "HEAD", *found[1:]] if found[:1] == ["GET"] else found
+    return ["GET", "HEAD", *result[1:]] if result[:1] == ["GET"] else result
 
 
 def install(app: FastAPI) -> None:

@@ -48,7 +48,7 @@ def matches(if_none_match: str | None, tag: str) -> bool:
     """Whether the client already has this representation (RFC 9110 §13.1.2, weak comparison)."""
     if if_none_match is None:
         return False
-    sent = {one.strip().removeprefix("W/") for one in if_none_match.split(",")}
+    sent = {word.strip().removeprefix("W/") for word in if_none_match.split(",")}
     return "*" in sent or tag.removeprefix("W/") in sent
 
 
@@ -58,14 +58,14 @@ def byte_range(header: str | None, size_bytes: int) -> range | None:
     Supports one range in bytes (RFC 9110 §14.2); other headers are ignored. Raises ValueError for a
     range that begins after the end.
     """
-    found = _RANGE.fullmatch(header.strip()) if header else None
-    if found is None or not (found["first"] or found["last"]):
+    result = _RANGE.fullmatch(header.strip()) if header else None
+    if result is None or not (result["first"] or result["last"]):
         return None
-    if not found["first"]:
-        wanted = range(max(0, size_bytes - int(found["last"])), size_bytes)
+    if not result["first"]:
+        wanted = range(max(0, size_bytes - int(result["last"])), size_bytes)
     else:
-        first = int(found["first"])
-        last = int(found["last"]) if found["last"] else max(first, size_bytes - 1)
+        first = int(result["first"])
+        last = int(result["last"]) if result["last"] else max(first, size_bytes - 1)
         if last < first:
             return None
         wanted = range(first, min(last + 1, size_bytes))

@@ -168,5 +168,5 @@ def is_known(revision: str) -> bool:
 @cache
 def _revisions() -> tuple[set[str], set[str]]:
     texts = [path.read_text() for path in (MIGRATIONS / "versions").glob("*.py")]
-    made, built_on = ({name for one in texts for name in kind.findall(one)} for kind in (_REVISION, _BUILT_ON))
+    made, built_on = ({name for item in texts for name in kind.findall(item)} for kind in (_REVISION, _BUILT_ON))
     return made, built_on

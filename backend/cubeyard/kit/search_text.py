@@ -45,15 +45,15 @@ def pattern(word: str) -> str:
 @cache
 def _same() -> dict[str, tuple[str, ...]]:
     """Characters of the basic plane by their folded form, with their decomposed forms."""
-    found: dict[str, dict[str, None]] = {}
+    result: dict[str, dict[str, None]] = {}
     for code in (*range(0x80, 0xD800), *range(0xF900, 0x10000), *range(0x80)):
         letter = chr(code)
         form = folded(letter)
         decomposed = unicodedata.normalize("NFD", letter)
         if form and len(form) <= _MOST_LETTERS and (form != letter or decomposed != letter):
-            ways = found.setdefault(form, {})
+            ways = result.setdefault(form, {})
             ways |= {form: None, unicodedata.normalize("NFD", form): None, letter: None, decomposed: None}
-    return {form: tuple(ways) for form, ways in found.items()}
+    return {form: tuple(ways) for form, ways in result.items()}
 
 
 def _escaped(text: str) -> str:

@@ -11,4 +11,4 @@ _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 def ending() -> list[signal.Signals]:
     """Those of them that this process does not ignore: `nohup` has it ignore a closed terminal, and
     that stays so."""
-    return [one for one in _ENDING if signal.getsignal(one) is not signal.SIG_IGN]
+    return [item for item in _ENDING if signal.getsignal(item) is not signal.SIG_IGN]

@@ -89,12 +89,12 @@ def of_validation(error: Error) -> FieldError:
 
 def _told(kind: str, value: object, error: Error) -> tuple[str, str | None, str | None]:
     """Message, limit and hint."""
-    context, said = error.get("ctx") or {}, str(error.get("msg", "This is not valid."))
+    context, output = error.get("ctx") or {}, str(error.get("msg", "This is not valid."))
     if kind == "json_invalid":
-        return f"This is not JSON: {context.get('error', said)}.", None, "Send one JSON document."
+        return f"This is not JSON: {context.get('error', output)}.", None, "Send one JSON document."
     if kind in _SAID:
         message, hint = _SAID[kind]
-        return message or said, None, hint
+        return message or output, None, hint
     if kind == _FORMS or kind in _WANTED:
         wanted = context["wanted"] if kind == _FORMS else _WANTED[kind]
         return f"{_quoted(value)} is not {wanted}.", wanted, f"Give {wanted}."
@@ -107,8 +107,8 @@ def _told(kind: str, value: object, error: Error) -> tuple[str, str | None, str 
         return f"It has {_counted(length, unit)}.", limit, f"Give {limit}."
     if kind in ("literal_error", "enum"):
         return _of_choices(value, str(context["expected"]))
-    key = next((one for one in _LIMITS if one in context), None)
-    return (said, None, None) if key is None or kind in _OWN else _of_limit(value, key, context[key])
+    key = next((item for item in _LIMITS if item in context), None)
+    return (output, None, None) if key is None or kind in _OWN else _of_limit(value, key, context[key])
 
 
 def _of_limit(value: object, key: str, bound: object) -> tuple[str, str, str]:
@@ -145,22 +145,22 @@ def _quoted(value: object) -> str:
 def resolved(errors: Iterable[Error], sent: object = UNKNOWN) -> list[Error]:
     """The errors of the intended form only, without names of forms in their places. Errors of our
     own checks move to the field that they name."""
-    told: list[list[Error]] = []  # in order of first appearance
+    reported: list[list[Error]] = []  # in order of first appearance
     forms: dict[Place, tuple[list[Error], dict[object, list[Error]]]] = {}
     for error in errors:
         loc = tuple(error["loc"])
         at = _name_of_form(loc, str(error["type"]), sent)
         if at is None:
-            told.append([_own(error)])
+            reported.append([_own(error)])
             continue
         if loc[:at] not in forms:
             forms[loc[:at]] = ([], {})
-            told.append(forms[loc[:at]][0])
+            reported.append(forms[loc[:at]][0])
         by_form = forms[loc[:at]][1]
         by_form.setdefault(loc[at], []).append({**error, "loc": (*loc[:at], *loc[at + 1 :])})
     for place, (here, by_form) in forms.items():
         here.extend(resolved(_meant(place, list(by_form.values())), sent))
-    return [error for errors in told for error in errors]
+    return [error for errors in reported for error in errors]
 
 
 def _own(error: Error) -> Error:
@@ -181,14 +181,14 @@ def _own(error: Error) -> Error:
 def _name_of_form(loc: Place, kind: str, sent: object) -> int | None:
     """The index of the part of a place that is the name of a form, not a key of the request; or
     None."""
-    found: Any = sent
+    result: Any = sent
     if kind == "json_invalid":
         return None
     if sent is UNKNOWN:
         return next((at for at, part in enumerate(loc) if isinstance(part, str) and _NAME.fullmatch(part)), None)
     for index, part in enumerate(loc):
-        if _has(found, part):
-            found = found[part]
+        if _has(result, part):
+            result = result[part]
         elif index == len(loc) - 1 and (kind == "missing" or (kind in _OWN and not _NAME.fullmatch(str(part)))):
             return None  # a field that was not sent
         else:
@@ -209,7 +209,7 @@ def _meant(place: Place, forms: list[list[Error]]) -> list[Error]:
         foreign = [_foreign(errors, place) for errors in deeper]
         if foreign.count(min(foreign)) == 1 or not min(foreign):
             return deeper[foreign.index(min(foreign))]
-        given = [one for errors in deeper for one in (_lacking(errors, place),) if one]
+        given = [item for errors in deeper for item in (_lacking(errors, place),) if item]
         wanted = f"an object with {', or '.join(given)}"
         return [_of_forms(place, wanted, _parent(deeper[0], place))]
     if len(forms) == 1:
@@ -217,7 +217,7 @@ def _meant(place: Place, forms: list[list[Error]]) -> list[Error]:
     wanted = [_WANTED.get(str(errors[0]["type"])) for errors in forms]
     if None in wanted:  # this form fails by more than its type, for example by a limit
         return forms[wanted.index(None)]
-    return [_of_forms(place, " or ".join(dict.fromkeys(one for one in wanted if one)), forms[0][0]["input"])]
+    return [_of_forms(place, " or ".join(dict.fromkeys(item for item in wanted if item)), forms[0][0]["input"])]
 
 
 def _foreign(errors: list[Error], place: Place) -> int:

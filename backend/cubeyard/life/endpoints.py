@@ -67,6 +67,6 @@ def simulate_life(request: Request, service: Service, question: schemas.LifeQues
     The same request and price book give the same events. Nothing is stored: close the connection to
     cancel.
     """
-    asked, book = service.prepared(question)
+    requested, book = service.prepared(question)
     engine = request.app.state.engine
-    return EventStream(streamed(lambda on_frame, on_progress: engine.life(asked, book, on_frame, on_progress)))
+    return EventStream(streamed(lambda on_frame, on_progress: engine.life(requested, book, on_frame, on_progress)))

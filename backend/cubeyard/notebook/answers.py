@@ -39,10 +39,10 @@ class _Answer:
         """The numbers of each seed, one row each, in the columns of a sweep."""
         each = self._document.get("by_seed") or [self._document]
         title = self._document["topology"]
-        asked = {"topology": 0, "failure_kind": None, "failure_ratio": None}
+        request = {"topology": 0, "failure_kind": None, "failure_ratio": None}
         rows = [
-            row_of({"point": i, **asked, "seed": one["seed"], "result": {**self._document, **one}}, [title])
-            for i, one in enumerate(each)
+            row_of({"point": i, **request, "seed": item["seed"], "result": {**self._document, **item}}, [title])
+            for i, item in enumerate(each)
         ]
         return Table.of_rows(f"{title} by seed", list(POINT_COLUMNS[self._kind]), rows)
 
@@ -60,9 +60,9 @@ class Prediction(results.Prediction, _Answer):
     @classmethod
     def of(cls, document: Json) -> Self:
         """Parses the engine's document."""
-        found = cls.model_validate({name: value for name, value in document.items() if name != "by_seed"})
-        found._document = document  # noqa: SLF001 - of this class
-        return found
+        result = cls.model_validate({name: value for name, value in document.items() if name != "by_seed"})
+        result._document = document  # noqa: SLF001 - of this class
+        return result
 
     def __repr__(self) -> str:
         return f"<Prediction {self._title()}: ABT {self.abt_gbps:,.2f} Gb/s, {self.dropped_flows:,} of {self.flows + self.dropped_flows:,} flows dropped>"
@@ -94,9 +94,9 @@ class Simulation(results.Simulation, _Answer):
     @classmethod
     def of(cls, document: Json) -> Self:
         """Parses the engine's document."""
-        found = cls.model_validate({name: value for name, value in document.items() if name != "by_seed"})
-        found._document = document  # noqa: SLF001 - of this class
-        return found
+        result = cls.model_validate({name: value for name, value in document.items() if name != "by_seed"})
+        result._document = document  # noqa: SLF001 - of this class
+        return result
 
     def flow_times(self) -> Table:
         """Each flow's bytes, start, completion time (seconds), drops, retransmits and timeouts.
@@ -150,11 +150,11 @@ def predict(
     of each flow and adds `completion`; `link_load` adds the flows on every link. Ctrl-C cancels the
     computation. Raises `CubeyardError`, which names the argument.
     """
-    asked = question(
+    request = question(
         what, workload, failures, seeds, routing=routing, link_gbps=link_gbps, max_min=max_min,
         flow_gigabits=flow_gigabits, link_load=link_load,
     )  # fmt: skip
-    return Prediction.of(_computed(asked, "Routing flows", progress))
+    return Prediction.of(_computed(request, "Routing flows", progress))
 
 
 def simulate(
@@ -181,15 +181,17 @@ def simulate(
     if bytes is not None:
         named["bytes"] = bytes
     packet = {**settings, "flow_times": True} if flow_times else settings
-    asked = question(what, named, failures, seeds, routing=routing, link_gbps=link_gbps, engine="packet", packet=packet)
-    return Simulation.of(_computed(asked, "Simulating packets", progress))
+    request = question(
+        what, named, failures, seeds, routing=routing, link_gbps=link_gbps, engine="packet", packet=packet
+    )
+    return Simulation.of(_computed(request, "Simulating packets", progress))
 
 
 def _computed(asked: Json, title: str, progress: bool | Told | None) -> Json:
-    with explained(RENAMED), line(title, progress) as told, refused_by_field("body", faults=len(asked["faults"])):
+    with explained(RENAMED), line(title, progress) as reported, refused_by_field("body", faults=len(asked["faults"])):
         # The callback is always set, so that Ctrl-C is handled while the engine computes.
         return orjson.loads(
             engine().predict_json(
-                asked["plan"]["spec"], experiment(asked), lambda done, total: told(done / total if total else 0.0)
+                asked["plan"]["spec"], experiment(asked), lambda done, total: reported(done / total if total else 0.0)
             )
         )

@@ -50,7 +50,7 @@ class CubeyardError(ValueError):
     """
 
     def __init__(self, mistakes: list[Mistake], code: str = "invalid") -> None:
-        super().__init__("\n".join(str(one) for one in mistakes))
+        super().__init__("\n".join(str(item) for item in mistakes))
         self.code = code
         self.mistakes = mistakes
         first = mistakes[0]
@@ -83,17 +83,17 @@ def explained(renamed: Mapping[str, str] | None = None) -> Iterator[None]:
     except ProblemError as error:
         raise _of(error, names) from None
     except ValidationError as error:
-        raise CubeyardError([_named(one, names) for one in in_words(error.errors(include_url=False))]) from None
+        raise CubeyardError([_named(word, names) for word in in_words(error.errors(include_url=False))]) from None
 
 
 def _of(error: ProblemError, names: Mapping[str, str]) -> CubeyardError:
     if error.errors:
-        fixes = {one.get("where"): one.get("fix") for one in error.findings}
-        return CubeyardError([_named(one, names, fixes.get(_bare(one.field))) for one in error.errors], error.code)
-    wrong = [one for one in error.findings if one.get("severity") == "error"] or error.findings
+        fixes = {finding.get("where"): finding.get("fix") for finding in error.findings}
+        return CubeyardError([_named(item, names, fixes.get(_bare(item.field))) for item in error.errors], error.code)
+    wrong = [finding for finding in error.findings if finding.get("severity") == "error"] or error.findings
     if not wrong:
         return CubeyardError([Mistake("request", error.detail)], error.code)
-    return CubeyardError([_of_finding(one, names) for one in wrong], error.code)
+    return CubeyardError([_of_finding(finding, names) for finding in wrong], error.code)
 
 
 def _of_finding(one: Mapping[str, Any], names: Mapping[str, str]) -> Mistake:

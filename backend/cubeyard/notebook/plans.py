@@ -215,9 +215,9 @@ class Plan:
         target = Path(path) if path is not None else Path()
         if target.is_dir():
             target /= file_name(format, view)
-        with line(f"Writing {target.name}", progress) as told:
+        with line(f"Writing {target.name}", progress) as reported:
             try:
-                write_file(format, view, target, lambda share, _doing: told(share), told_options)
+                write_file(format, view, target, lambda share, _doing: reported(share), told_options)
             except OSError as error:
                 raise mistake("path", str(target), f"{target} cannot be written: {error.strerror or error}") from None
         return target
@@ -302,7 +302,10 @@ class Plan:
             ("Power", f"{power['total'] / 1000:,.2f} kW", f"switches {power['switches'] / 1000:,.2f} kW"),
             *((words.title, words.value, words.limit) for words in map(limit_words, document["site_limits"])),
             ("Wiring certificate", f"{passed} of {len(checks['checks'])}", "checks pass"),
-            *((one["severity"].capitalize(), one["where"], one["message"]) for one in document["findings"]),
+            *(
+                (finding["severity"].capitalize(), finding["where"], finding["message"])
+                for finding in document["findings"]
+            ),
         ]
         return facts(f"{self.name}  plan {self.plan_hash[:12]}", rows) + self.floor.html()
 
@@ -311,7 +314,7 @@ def formats() -> Table:
     """The export formats: `name`, `extension`, `title`, `group`, `description`, `options`,
     `checked`, one row each."""
     names = ("name", "extension", "title", "group", "description", "options", "checked")
-    rows = [{name: getattr(one, name) for name in names} for one in FORMATS.values()]
+    rows = [{name: getattr(item, name) for name in names} for item in FORMATS.values()]
     return Table.of_rows("Export formats", names, [{**row, "options": ", ".join(row["options"])} for row in rows])
 
 
@@ -331,13 +334,13 @@ def merged(document: Any, patch: Any) -> Any:
     """Applies a JSON merge patch (RFC 7396)."""
     if not isinstance(patch, Mapping):
         return copy.deepcopy(patch)
-    found = dict(document) if isinstance(document, Mapping) else {}
+    result = dict(document) if isinstance(document, Mapping) else {}
     for name, value in patch.items():
         if value is None:
-            found.pop(name, None)
+            result.pop(name, None)
         else:
-            found[name] = merged(found.get(name), value)
-    return found
+            result[name] = merged(result.get(name), value)
+    return result
 
 
 def _end(tables: PlanTables, end: str, device: int, port: str) -> Json:

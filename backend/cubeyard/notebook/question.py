@@ -52,11 +52,11 @@ def question(
             "seeds": seeds_of(seeds),
             **{name: plain(value) for name, value in fields.items() if value is not None},
         })  # fmt: skip
-    asked = request.model_dump(mode="json", include=set(QUESTION_FIELDS))
+    requested = request.model_dump(mode="json", include=set(QUESTION_FIELDS))
     axes = None if request.axes is None else request.axes.model_dump(mode="json")
     return {
         "plan": {"id": None, "revision": None, "spec": spec_of(what)},
-        **asked,
+        **requested,
         "seeds": request.seeds,
         "axes": axes,
     }
@@ -76,7 +76,7 @@ def faults_of(failures: Failures | None) -> list[Json]:
     if isinstance(given, Mapping) and "target" not in given:
         return [share_fault(kind_of(word), rate_of(word, rate)) for word, rate in given.items()]
     each = [given] if isinstance(given, str | Mapping) else given
-    return [_fault(one) if isinstance(one, str) else dict(one) for one in each]
+    return [_fault(item) if isinstance(item, str) else dict(item) for item in each]
 
 
 def _fault(text: str) -> Json:

@@ -20,13 +20,13 @@ def engine() -> Engine:
     try:
         return Engine(Settings())
     except ValidationError as error:
-        found = in_words(error.errors(include_url=False))
-        raise CubeyardError([Mistake(one.field, one.message, one.value, one.limit) for one in found]) from None
+        result = in_words(error.errors(include_url=False))
+        raise CubeyardError([Mistake(word.field, word.message, word.value, word.limit) for word in result]) from None
 
 
 def family_documents() -> dict[str, Json]:
     """The engine's descriptions of the topology families, by name."""
-    return {one["family"]: one for one in engine().families}
+    return {family["family"]: family for family in engine().families}
 
 
 def families() -> Table:
@@ -34,11 +34,11 @@ def families() -> Table:
     one row each."""
     rows = [
         {
-            **one,
-            "parameters": ", ".join(parameter["name"] for parameter in one["parameters"]),
-            "routings": ", ".join(routing["name"] for routing in one["routings"]),
+            **family_document,
+            "parameters": ", ".join(parameter["name"] for parameter in family_document["parameters"]),
+            "routings": ", ".join(routing["name"] for routing in family_document["routings"]),
         }
-        for one in family_documents().values()
+        for family_document in family_documents().values()
     ]
     return Table.of_rows("Topology families", ("family", "title", "summary", "source", "parameters", "routings"), rows)
 

@@ -71,8 +71,8 @@ class Sweep:
         Empty without failures and for simulations."""
         if self.engine != "flow":
             return []
-        made = [one for section in sections(gather(self.points), self.titles) for one in section.charts]
-        return [Picture(chart.standalone(one), one.words or one.title) for one in made]
+        made = [item for section in sections(gather(self.points), self.titles) for item in section.charts]
+        return [Picture(chart.standalone(section), section.words or section.title) for section in made]
 
     def chart(self) -> Picture:
         """The first of `charts`. Raises `CubeyardError` if there is none."""
@@ -90,7 +90,7 @@ class Sweep:
         return f"<Sweep of {', '.join(self.titles)}: {len(self.points):,} points, engine {self.engine}>"
 
     def _repr_html_(self) -> str:
-        return "".join(f"<p>{escape(one.words)}</p>{one.html()}" for one in self.charts) + self.table.html()
+        return "".join(f"<p>{escape(item.words)}</p>{item.html()}" for item in self.charts) + self.table.html()
 
 
 def sweep(
@@ -117,7 +117,7 @@ def sweep(
     computation. Raises `CubeyardError`, which names the argument, before the first point is
     computed.
     """
-    if engine not in (known := [one["name"] for one in session.engine().engines]):
+    if engine not in (known := [item["name"] for item in session.engine().engines]):
         raise mistake("engine", engine, f"There is no engine {engine} for sweeps", limit=f"one of {', '.join(known)}")
     named = _named(what)
     document = question(
@@ -135,22 +135,22 @@ def _computed(document: Json, titles: list[str], progress: bool | Told | None) -
             "failures", total, f"The sweep would have {total:,} points", limit=f"at most {MAX_POINTS:,}",
             hint="Take fewer seeds or rates, or make several sweeps.",
         )  # fmt: skip
-    found: list[Json] = []
-    with explained(), line(f"Sweep of {total:,} points", progress) as told:
+    matches: list[Json] = []
+    with explained(), line(f"Sweep of {total:,} points", progress) as reported:
         outlines(_engine(), document, titles)
         for point in points(document):
 
             def follow(done: int, of: int, number: int = point.number) -> None:
-                told((number + (done / of if of else 0.0)) / total)
+                reported((number + (done / of if of else 0.0)) / total)
 
             with refused_by_field("body", on=titles[point.topology], faults=len(document["faults"])):
                 result = orjson.loads(_engine().predict_json(point.spec, point.experiment, follow))
-            found.append({**point.described(), "result": result})
-    return found
+            matches.append({**point.described(), "result": result})
+    return matches
 
 
 def _axes(what: list[Asked], failures: Mapping[str, Sequence[float]] | None, seeds: Seeds) -> Json:
-    axes: Json = {"topologies": [copy.deepcopy(spec_of(one)) for one in what], "seeds": seeds_of(seeds)}
+    axes: Json = {"topologies": [copy.deepcopy(spec_of(item)) for item in what], "seeds": seeds_of(seeds)}
     if failures is not None:
         axes["failure"] = [{"kind": kind_of(word), "ratios": _rates(word, rates)} for word, rates in failures.items()]
     return axes
@@ -169,16 +169,16 @@ def _rates(word: str, rates: Sequence[float]) -> list[float]:
 def _named(what: Asked | Sequence[Asked] | Mapping[str, Asked]) -> dict[str, Asked]:
     """The topologies by title."""
     if isinstance(what, Mapping) and not {"family", "topology", "spec"} & what.keys():
-        found: dict[str, Asked] = dict(what)
+        result: dict[str, Asked] = dict(what)
     else:
         each = list(what) if isinstance(what, Sequence) and not isinstance(what, str) else [what]
-        found = {}
-        for one in each:
-            title = _title(one)
-            found[title if title not in found else f"{title} ({len(found) + 1})"] = one
-    if not found:
+        result = {}
+        for item in each:
+            title = _title(item)
+            result[title if title not in result else f"{title} ({len(result) + 1})"] = item
+    if not result:
         raise mistake("what", what, "There is nothing to sweep", hint="Give a topology, or several.")
-    return found
+    return result
 
 
 def _title(what: Any) -> str:

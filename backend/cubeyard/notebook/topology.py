@@ -230,14 +230,14 @@ def graph_of(nodes: Table, edges: Table, *, multigraph: bool) -> nx.Graph:
 def read_document(path: str | Path) -> Json:
     """Reads a JSON object from a file. Raises `CubeyardError` for anything else."""
     try:
-        found = loads(Path(path).read_bytes())
+        result = loads(Path(path).read_bytes())
     except OSError as error:
         raise mistake("path", str(path), f"{path} cannot be read: {error.strerror or error}") from None
     except ValueError as error:
         raise mistake("path", str(path), f"{path} is not JSON: {error}") from None
-    if not isinstance(found, dict):
+    if not isinstance(result, dict):
         raise mistake("path", str(path), f"{path} holds no JSON object", hint="Give a topology's or a plan's spec.")
-    return found
+    return result
 
 
 def topology_of(document: Json) -> Json:
@@ -267,15 +267,15 @@ def _constructor(family: str) -> Callable[..., Topology]:
     make.__doc__ = "\n".join(
         [f"{described['title']}. {described['summary']}", "", *map(_described, described["parameters"])]
     )
-    listed = sorted(described["parameters"], key=lambda one: not one["required"])
-    if [one["name"] for one in listed] == names:  # defaults come last
+    listed = sorted(described["parameters"], key=lambda parameter: not parameter["required"])
+    if [parameter["name"] for parameter in listed] == names:  # defaults come last
         shown = [
             Parameter(
-                one["name"],
+                parameter["name"],
                 Parameter.POSITIONAL_OR_KEYWORD,
-                default=Parameter.empty if one["required"] else one["default"],
+                default=Parameter.empty if parameter["required"] else parameter["default"],
             )
-            for one in listed
+            for parameter in listed
         ]
         make.__signature__ = Signature(shown)
     return make

@@ -61,9 +61,9 @@ def list_topologies(engine: EngineOf) -> list[schemas.Family]:
 
 @topologies.get("/{family}", operation_id="read_topology", summary="One family", responses=responses(404))
 def read_topology(engine: EngineOf, family: Annotated[str, Path(max_length=64, examples=["bcube"])]) -> schemas.Family:
-    for one in engine.families:
-        if one["family"] == family:
-            return json_value(one)  # pyright: ignore[reportReturnType]
+    for item in engine.families:
+        if item["family"] == family:
+            return json_value(item)  # pyright: ignore[reportReturnType]
     raise not_found(f"topology family {family}")
 
 
@@ -81,7 +81,9 @@ def preview_plan(service: Service, engine: EngineOf, request: schemas.PreviewReq
     if request.base is not None:
         base = engine.remembered(request.base) if isinstance(request.base, str) else service.preview(request.base)
         if base is not None:
-            parts["deltas"] = orjson.dumps([one.model_dump() for one in metrics.deltas(built.summary, base.summary)])
+            parts["deltas"] = orjson.dumps(
+                [delta.model_dump() for delta in metrics.deltas(built.summary, base.summary)]
+            )
     return json_bytes(json_object(parts))  # pyright: ignore[reportReturnType]
 
 
@@ -94,8 +96,8 @@ def preview_plan(service: Service, engine: EngineOf, request: schemas.PreviewReq
 )
 def find_paths(engine: EngineOf, request: schemas.PathsRequest) -> Response:
     """Nothing is saved. An unknown name returns 422."""
-    found = engine.paths_between(normal_spec(request.spec), request.source, request.destination, request.without)
-    return json_value(found)
+    result = engine.paths_between(normal_spec(request.spec), request.source, request.destination, request.without)
+    return json_value(result)
 
 
 @plans.get("", operation_id="list_plans", summary="Saved plans, the latest created first", responses=responses())

@@ -102,12 +102,12 @@ def value_of(summary: Json, path: tuple[str, ...]) -> float | None:
 
 def structure_of(summary: Json, metric: StructureMetric) -> Json | None:
     """The plan's `{value, exact, unit, note}`, if its family has that closed form in that unit."""
-    found = summary.get("metrics", {}).get(metric.key)
-    if found is None or (metric.unit == "hops" and found["unit"] != "hops"):
+    result = summary.get("metrics", {}).get(metric.key)
+    if result is None or (metric.unit == "hops" and result["unit"] != "hops"):
         return None
-    value = value_of(found, ("value",))
+    value = value_of(result, ("value",))
     value = None if value is None else max(0.0, value - metric.less)
-    return {**found, "value": value, "note": " ".join(text for text in (metric.remark, found["note"]) if text)}
+    return {**result, "value": value, "note": " ".join(text for text in (metric.remark, result["note"]) if text)}
 
 
 class Shown(NamedTuple):
@@ -179,11 +179,11 @@ LIFECYCLE = (
 def lifecycle_rows(lifecycles: Sequence[Json]) -> list[Shown]:
     """One row per metric; the base plan has no values for an expansion from itself."""
     rows: list[Shown] = []
-    for one in LIFECYCLE:
-        metric = SharedMetric(one.name, one.title, "", "Lifecycle of wiring", "lower", ())
-        values = [value_of(lifecycle, (one.part, one.name)) for lifecycle in lifecycles]
+    for item in LIFECYCLE:
+        metric = SharedMetric(item.name, item.title, "", "Lifecycle of wiring", "lower", ())
+        values = [value_of(lifecycle, (item.part, item.name)) for lifecycle in lifecycles]
         rows.append(
-            Shown(metric, values, [None if value is None else True for value in values], [one.note] * len(values))
+            Shown(metric, values, [None if value is None else True for value in values], [item.note] * len(values))
         )
     return rows
 
@@ -225,17 +225,17 @@ def shared(summaries: Sequence[Json], base: int = 0, rates: Rates | None = None)
         values = [value_of(summary, metric.path) for summary in summaries]
         row = Shown(metric, values, [None] * len(values), [""] * len(values))
         table.append(_in_one_currency(metric, row, currencies, base, rates or {}) if metric.unit == MONEY else row)
-    for one in STRUCTURE:
-        found = [structure_of(summary, one) for summary in summaries]
-        if one.unit == "hops" and None in found:
+    for item in STRUCTURE:
+        matches = [structure_of(summary, item) for summary in summaries]
+        if item.unit == "hops" and None in matches:
             continue
-        metric = SharedMetric(one.name, one.title, one.unit, "Network", one.better, ())
+        metric = SharedMetric(item.name, item.title, item.unit, "Network", item.better, ())
         table.append(
             Shown(
                 metric,
-                [None if each is None else each["value"] for each in found],
-                [None if each is None else each["exact"] for each in found],
-                ["" if each is None else each["note"] for each in found],
+                [None if each is None else each["value"] for each in matches],
+                [None if each is None else each["exact"] for each in matches],
+                ["" if each is None else each["note"] for each in matches],
             )
         )
     return [row for row in table if any(value is not None for value in row.values)]

@@ -157,29 +157,29 @@ class PlanService:
                 )
             revision = None
             if wanted.id is not None:
-                plan, row, one = self.built(wanted.id, wanted.revision)
+                plan, row, entry = self.built(wanted.id, wanted.revision)
                 name, revision = wanted.name or plan.name, row.revision
             else:
                 assert wanted.spec is not None
-                one = self.preview(wanted.spec)
-                name = wanted.name or one.summary["title"]
-            built.append(one)
+                entry = self.preview(wanted.spec)
+                name = wanted.name or entry.summary["title"]
+            built.append(entry)
             described.append(
                 schemas.ComparedPlan(
                     id=wanted.id,
                     revision=revision,
                     name=name,
-                    title=one.summary["title"],
-                    plan_hash=one.plan_hash,
-                    certificate_passed=one.summary["certificate"]["passed"],
-                    findings=sum(finding["severity"] != "info" for finding in one.summary["findings"]),
-                    currency=metrics.currency_of(one.summary),
-                    at_least=one.summary["cost_usd"]["at_least"],
+                    title=entry.summary["title"],
+                    plan_hash=entry.plan_hash,
+                    certificate_passed=entry.summary["certificate"]["passed"],
+                    findings=sum(finding["severity"] != "info" for finding in entry.summary["findings"]),
+                    currency=metrics.currency_of(entry.summary),
+                    at_least=entry.summary["cost_usd"]["at_least"],
                 )
             )
         base = built[request.base]
         lifecycles = [
-            self._engine.lifecycle(one, None if index == request.base else base) for index, one in enumerate(built)
+            self._engine.lifecycle(item, None if index == request.base else base) for index, item in enumerate(built)
         ]
         return metrics.compare(described, built, request.base, rates, lifecycles)
 

@@ -35,7 +35,7 @@ def sections(figure: Json) -> list[Section]:
     ]
     axes = figure.get("axes") or {"x": "", "y": ""}
     charts = (
-        [Chart(figure["title"], axes["x"], axes["y"], [_line(one) for one in figure["series"]])]
+        [Chart(figure["title"], axes["x"], axes["y"], [_line(item) for item in figure["series"]])]
         if figure["series"]
         else []
     )
@@ -49,7 +49,7 @@ def sections(figure: Json) -> list[Section]:
 
 
 def findings(figure: Json) -> list[str]:
-    said = []
+    message = []
     for what, predicted in (("published numbers", False), ("predictions for the same network", True)):
         verdicts = Counter(row["verdict"] for row in figure["rows"] if ("predicted_by" in row) == predicted)
         counts = ", ".join(
@@ -58,8 +58,8 @@ def findings(figure: Json) -> list[str]:
             if verdicts[verdict]
         )
         if counts:
-            said.append(f"Of {verdicts.total()} {what}: {counts}.")
-    return said + [
+            message.append(f"Of {verdicts.total()} {what}: {counts}.")
+    return message + [
         f"{row['name']} differs: {row.get('reason') or 'no reason is known'}."
         for row in figure["rows"]
         if row["verdict"] == "differs"
@@ -76,5 +76,5 @@ def _line(series: Json) -> Line:
     if not any(deviation):
         return Line(series["name"], x, y)
     spread = [deviation[i] for i in known]
-    low = [value - one for value, one in zip(y, spread, strict=True)]
-    return Line(series["name"], x, y, low, [value + one for value, one in zip(y, spread, strict=True)])
+    low = [value - item for value, item in zip(y, spread, strict=True)]
+    return Line(series["name"], x, y, low, [value + item for value, item in zip(y, spread, strict=True)])

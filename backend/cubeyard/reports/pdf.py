@@ -53,7 +53,7 @@ def _section(section: Section, pictures: dict[str, bytes]) -> Json:
         "title": section.title,
         "notes": section.notes,
         "charts": charts,
-        "tables": [_table(one) for one in section.tables],
+        "tables": [_table(table) for table in section.tables],
     }
 
 

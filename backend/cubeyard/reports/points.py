@@ -31,9 +31,9 @@ class Group:
     max_link_flows: list[float] = field(default_factory=list)
 
     def add(self, result: Json) -> None:
-        asked = result["flows"] + result["dropped_flows"]
+        request = result["flows"] + result["dropped_flows"]
         self.abt_gbps.append(result["abt_gbps"])
-        self.dropped_share.append(result["dropped_flows"] / asked if asked else 0.0)
+        self.dropped_share.append(result["dropped_flows"] / request if request else 0.0)
         if result["flows"]:  # stored results of earlier versions have 0 for none
             self.hops.append(result["path_hops"]["mean"])
         self.max_link_flows.append(result["max_link_flows"])
@@ -51,15 +51,15 @@ class Gathered:
 
 
 def gather(payloads: Iterable[Json]) -> Gathered:
-    found = Gathered()
+    result = Gathered()
     for payload in payloads:
         key = (payload["topology"], payload["failure_kind"], payload["failure_ratio"])
-        found.groups.setdefault(key, Group(*key)).add(payload["result"])
-        found.first.setdefault(payload["topology"], payload["result"])
-        found.count += 1
-        if found.count <= MAX_POINT_ROWS:
-            found.rows.append(payload)
-    return found
+        result.groups.setdefault(key, Group(*key)).add(payload["result"])
+        result.first.setdefault(payload["topology"], payload["result"])
+        result.count += 1
+        if result.count <= MAX_POINT_ROWS:
+            result.rows.append(payload)
+    return result
 
 
 def sections(found: Gathered, titles: list[str]) -> list[Section]:
@@ -75,7 +75,7 @@ def sections(found: Gathered, titles: list[str]) -> list[Section]:
 
 def findings(found: Gathered, titles: list[str]) -> list[str]:
     """The key results for an operator, in sentences with numbers."""
-    said = []
+    message = []
     for (topology, kind, ratio), group in found.groups.items():
         whole = _unfailed(found, topology, kind)
         if whole is None or not ratio or ratio != _worst_ratio(found, topology, kind):
@@ -87,16 +87,16 @@ def findings(found: Gathered, titles: list[str]) -> list[str]:
             else "no throughput, as it had none before"
         )
         dropped = _mean(group.dropped_share)
-        said.append(
+        message.append(
             f"With {shown(ratio, share=True)} of its {_plural(kind)} failed, {titles[topology]} keeps {kept} "
             f"({shown(after)} of {shown(before)} Gb/s) and drops {shown(dropped, share=True)} of the flows."
         )
     if any(_mean(group.dropped_share) > MUCH_DROPPED for group in found.groups.values()):
-        said.append(
+        message.append(
             "Aggregate bottleneck throughput counts carried flows only. Where many flows are dropped, those that are left have "
             "more room, and it can rise: read it beside the share of dropped flows."
         )
-    return said
+    return message
 
 
 def _overview(found: Gathered, titles: list[str]) -> Section:
@@ -124,8 +124,8 @@ def _curves(found: Gathered, kind: str, titles: list[str]) -> Section:
         banded = any(len(group.abt_gbps) > 1 for group in groups)
 
         def line(values: list[list[float]], title: str = title, x: list[float] = ratios, banded: bool = banded) -> Line:
-            low, high = ([min(one) for one in values], [max(one) for one in values]) if banded else (None, None)
-            return Line(title, x, [_mean(one) for one in values], low, high)
+            low, high = ([min(value) for value in values], [max(value) for value in values]) if banded else (None, None)
+            return Line(title, x, [_mean(value) for value in values], low, high)
 
         throughput.append(line([group.abt_gbps for group in groups]))
         dropped.append(line([group.dropped_share for group in groups]))
@@ -152,14 +152,14 @@ def _levels(found: Gathered, titles: list[str]) -> Section:
         [
             titles[topology],
             result["routing"],
-            one["label"],
-            one.get("directed_links"),
-            one["min"],
-            one["mean"],
-            one["max"],
+            link_flow["label"],
+            link_flow.get("directed_links"),
+            link_flow["min"],
+            link_flow["mean"],
+            link_flow["max"],
         ]
         for topology, result in sorted(found.first.items())
-        for one in result["link_flows_by_level"].values()
+        for link_flow in result["link_flows_by_level"].values()
     ]
     return Section(
         "Load by level", tables=[Table("Flows on a directed link, at each topology's first point", columns, rows)]
@@ -191,7 +191,9 @@ def _ordered(found: Gathered) -> Iterator[Group]:
     """By topology, kind in the order of the request, and ratio; independent of the order in which
     points ended."""
     kinds = list(dict.fromkeys(group.kind for group in found.groups.values()))
-    yield from sorted(found.groups.values(), key=lambda one: (one.topology, kinds.index(one.kind), one.ratio or 0.0))
+    yield from sorted(
+        found.groups.values(), key=lambda group: (group.topology, kinds.index(group.kind), group.ratio or 0.0)
+    )
 
 
 def _unfailed(found: Gathered, topology: int, kind: str | None) -> Group | None:

@@ -30,30 +30,30 @@ def of_experiment(database: Database, run: Run, experiment: ExperimentRow) -> Re
     """The report of a prediction, a sweep, a simulation or a session, complete or not."""
     if run.kind == "emulation":
         return _of_session(database, run, experiment)
-    titles = [_title(one) for one in experiment.topologies]
+    titles = [_title(topology) for topology in experiment.topologies]
     if run.kind == "simulation":
         return _of_simulation(database, run, experiment, titles)
-    found = points.gather(_payloads(database, run.id, "point"))
+    result = points.gather(_payloads(database, run.id, "point"))
     return Report(
         title=run.title,
         kind=KINDS[run.kind],
         state=_state(run),
-        findings=points.findings(found, titles),
+        findings=points.findings(result, titles),
         question=_question(experiment),
-        sections=points.sections(found, titles) if found.count else [],
+        sections=points.sections(result, titles) if result.count else [],
         provenance=[*_plans(experiment), ("question", experiment.content_hash[:12]), *_seeds(seeds_of(experiment.document)), *_made(run)],
     )  # fmt: skip
 
 
 def _of_simulation(database: Database, run: Run, experiment: ExperimentRow, titles: list[str]) -> Report:
-    found = simulation.gather(_payloads(database, run.id, "simulation"))
+    result = simulation.gather(_payloads(database, run.id, "simulation"))
     return Report(
         title=run.title,
         kind=KINDS[run.kind],
         state=_state(run),
-        findings=simulation.findings(found, titles),
+        findings=simulation.findings(result, titles),
         question=_question(experiment),
-        sections=simulation.sections(found, titles) if found else [],
+        sections=simulation.sections(result, titles) if result else [],
         provenance=[*_plans(experiment), ("question", experiment.content_hash[:12]), *_seeds(seeds_of(experiment.document)), *_made(run)],
     )  # fmt: skip
 
@@ -63,7 +63,7 @@ def _of_session(database: Database, run: Run, experiment: ExperimentRow) -> Repo
     document = next(_payloads(database, run.id, "report"), None)
     worth = session.provenance(document) if document is not None else []
     scheduled = len(experiment.document["faults"])
-    made = [one for one in _made(run) if one[0] not in {"engine", "numbers"}]
+    made = [item for item in _made(run) if item[0] not in {"engine", "numbers"}]
     return Report(
         title=run.title,
         kind=KINDS[run.kind],
@@ -109,17 +109,17 @@ def _title(topology: Json) -> str:
 
 def _question(experiment: ExperimentRow) -> list[tuple[str, str]]:
     document = experiment.document
-    asked = [
-        ("Plan" if index == 0 else "", f"{_title(one)}: {one['servers']:,} servers, {one['switches']:,} switches, {one['links']:,} links")
-        for index, one in enumerate(experiment.topologies)
+    request = [
+        ("Plan" if index == 0 else "", f"{_title(topology)}: {topology['servers']:,} servers, {topology['switches']:,} switches, {topology['links']:,} links")
+        for index, topology in enumerate(experiment.topologies)
     ]  # fmt: skip
-    asked.append(("Workload", _words(document["workload"])))
-    asked.append(("Routing", document["routing"] or "the paper's own for each topology"))
+    request.append(("Workload", _words(document["workload"])))
+    request.append(("Routing", document["routing"] or "the paper's own for each topology"))
     if document["link_gbps"] is not None:
-        asked.append(("Link rate", f"{settings.rate(document['link_gbps'] * settings.GIGA)} instead of the plan's"))
+        request.append(("Link rate", f"{settings.rate(document['link_gbps'] * settings.GIGA)} instead of the plan's"))
     if document["flow_gigabits"] is not None:
-        asked.append(("Each flow sends", f"{shown(document['flow_gigabits'])} Gb"))
-    asked += [
+        request.append(("Each flow sends", f"{shown(document['flow_gigabits'])} Gb"))
+    request += [
         ("Fault", f"{session.kind_in_words(fault)} of {_words(fault['target'])}{_when(fault)}")
         for fault in document["faults"]
     ]
@@ -127,8 +127,8 @@ def _question(experiment: ExperimentRow) -> list[tuple[str, str]]:
     for kind, ratio in failures_of(document):
         if kind is not None:
             varied.setdefault(kind, []).append(shown(ratio, share=True))
-    asked += [(f"Failing: {kind}", ", ".join(ratios)) for kind, ratios in varied.items()]
-    return asked
+    request += [(f"Failing: {kind}", ", ".join(ratios)) for kind, ratios in varied.items()]
+    return request
 
 
 def _words(fields: Json) -> str:
@@ -149,7 +149,7 @@ def _when(fault: Json) -> str:
 
 
 def _plans(experiment: ExperimentRow) -> list[tuple[str, str]]:
-    return [("plan", one["plan_hash"][:12]) for one in experiment.topologies if one.get("plan_hash")]
+    return [("plan", topology["plan_hash"][:12]) for topology in experiment.topologies if topology.get("plan_hash")]
 
 
 def _seeds(seeds: list[int]) -> list[tuple[str, str]]:

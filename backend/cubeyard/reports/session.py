@@ -81,21 +81,21 @@ def sections(report: Json, scheduled: int = 0) -> list[Section]:
     if "latency_secs" in report:
         made.append(_latency(report["latency_secs"], report["latency_distribution"], worth))
     if report["faults"]:
-        rows = [_fault(one, scheduled, worth) for one in report["faults"]]
+        rows = [_fault(fault, scheduled, worth) for fault in report["faults"]]
         made.append(Section("Recovery by fault", tables=[Table("Faults", FAULT_COLUMNS, rows)]))
     servers: list[list[Cell]] = [
-        [one["server"], *(one[f"{what}_bits_per_sec"] / MEGA for what in ("sent", "received", "relayed")), worth]
-        for one in report["per_server"]
+        [server["server"], *(server[f"{what}_bits_per_sec"] / MEGA for what in ("sent", "received", "relayed")), worth]
+        for server in report["per_server"]
     ]
     links: list[list[Cell]] = [
         [
-            one["link"],
-            one["level"],
-            *(one[f"{way}_bits_per_sec"] / MEGA for way in ("ab", "ba")),
-            *(one.get(f"{way}_{what}") for what in ("packets", "drops") for way in ("ab", "ba")),  # none in older runs
+            link["link"],
+            link["level"],
+            *(link[f"{way}_bits_per_sec"] / MEGA for way in ("ab", "ba")),
+            *(link.get(f"{way}_{what}") for what in ("packets", "drops") for way in ("ab", "ba")),  # none in older runs
             worth,
         ]
-        for one in report["per_link"]
+        for link in report["per_link"]
     ]
     made.append(Section("Every server", tables=[Table("Servers", SERVER_COLUMNS, servers)]))
     made.append(Section("Every link", tables=[Table("Links", LINK_COLUMNS, links)]))
@@ -131,11 +131,11 @@ def _latency(told: Json, distribution: Json, worth: str) -> Section:
 
 def _charts(report: Json) -> list[Chart]:
     series = report["series"]
-    at = [float(one) for one in series["at_secs"]]
+    at = [float(at_sec) for at_sec in series["at_secs"]]
     if len(at) < 2:
         return []
     lines = [
-        Line(name, at, [one / MEGA for one in series[f"{key}_bits_per_sec"]])
+        Line(name, at, [item / MEGA for item in series[f"{key}_bits_per_sec"]])
         for name, key in (("goodput", "goodput"), ("ABT", "abt"))
     ]
     return [Chart("Throughput over time", "time (s)", "Mb/s", [*lines, *_predicted(report, at[0], at[-1])])]
@@ -147,11 +147,18 @@ def _predicted(report: Json, begin_secs: float, end_secs: float) -> list[Line]:
     if "predicted_steps" not in report:
         return []
     whole = {"at_secs": begin_secs, **report["predicted"]}
-    steps = [whole, *(one for one in report["predicted_steps"] if begin_secs < one["at_secs"] < end_secs)]
+    steps = [
+        whole,
+        *(
+            predicted_step
+            for predicted_step in report["predicted_steps"]
+            if begin_secs < predicted_step["at_secs"] < end_secs
+        ),
+    ]
     lines = []
     for name, key in (("goodput, predicted", "ideal_bits_per_sec"), ("ABT, predicted", "abt_bits_per_sec")):
         x, y = [], []
-        for step, until in zip(steps, [*(one["at_secs"] for one in steps[1:]), end_secs], strict=True):
+        for step, until in zip(steps, [*(item["at_secs"] for item in steps[1:]), end_secs], strict=True):
             x += [step["at_secs"], until]
             y += [step[key] * report["header_efficiency"] / MEGA] * 2
         lines.append(Line(name, x, y))
@@ -162,11 +169,11 @@ def _stretches(report: Json, worth: str) -> Section:
     """Before, during and after the faults, and the whole run. Older runs do not have every
     measure."""
     event = "faults" if report["faults"] else "upgrade" if report.get("upgrade") else None
-    found = {name: report["windows"][name] for name in WINDOWS if event and name in report["windows"]}
-    found[WHOLE] = report["total"]
-    columns = (Column("Mean"), *(Column(name, number=True) for name in found), Column("Fidelity"))
+    result = {name: report["windows"][name] for name in WINDOWS if event and name in report["windows"]}
+    result[WHOLE] = report["total"]
+    columns = (Column("Mean"), *(Column(name, number=True) for name in result), Column("Fidelity"))
     rows: list[list[Cell]] = [
-        [title, *("" if one.get(key) is None else words(one[key]) for one in found.values()), worth]
+        [title, *("" if item.get(key) is None else words(item[key]) for item in result.values()), worth]
         for title, key, words in MEASURES
     ]
     title = f"Before, during and after the {event}" if event else "The whole run"
@@ -176,8 +183,8 @@ def _stretches(report: Json, worth: str) -> Section:
 def _fault_name(id: str, scheduled: int) -> str:
     """As on the page: F1, F2, in one sequence the scheduled faults (f1, f2), then those injected by
     hand (l1, l2)."""
-    found = re.fullmatch(r"([fl])(\d+)", id)
-    return id if found is None else f"F{int(found[2]) + (scheduled if found[1] == 'l' else 0)}"
+    matched = re.fullmatch(r"([fl])(\d+)", id)
+    return id if matched is None else f"F{int(matched[2]) + (scheduled if matched[1] == 'l' else 0)}"
 
 
 def _fault(one: Json, scheduled: int, worth: str) -> list[Cell]:

@@ -38,7 +38,7 @@ def _count(unit: str) -> Callable[[Any], str]:
 def _own(value: Any) -> str:
     """A value described by its fields alone."""
     if isinstance(value, dict):
-        return ", ".join(f"{name.replace('_', ' ')} {one}" for name, one in value.items() if one is not None)
+        return ", ".join(f"{name.replace('_', ' ')} {item}" for name, item in value.items() if item is not None)
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
@@ -68,8 +68,8 @@ TITLED: dict[str, tuple[str, Callable[[Any], str]]] = {
     "upgrade": ("Upgrade", _own),
     "gateways": ("Gateways", _own),
     "hypothesis": ("Hypothesis", _own),
-    "images": ("Images of users", lambda value: "; ".join(_image(one) for one in value)),
-    "services": ("Services", lambda value: ", ".join(str(one.get("name", one)) for one in value)),
+    "images": ("Images of users", lambda value: "; ".join(_image(item) for item in value)),
+    "services": ("Services", lambda value: ", ".join(str(item.get("name", item)) for item in value)),
     "chip_program": ("Chip's program", lambda value: f"a text of {len(str(value)):,} characters"),
     "congestion": ("Congestion control of queues", _own),
 }

@@ -21,25 +21,27 @@ def gather(payloads: Iterable[Json]) -> list[Json]:
 
 def findings(found: list[Json], titles: list[str]) -> list[str]:
     """The key results for an operator, in sentences with numbers."""
-    said = []
+    message = []
     for payload in found[:1]:
         result, title = payload["result"], titles[payload["topology"]]
         times = result["completion_secs"]
         if times["median"] is not None:
-            said.append(
+            message.append(
                 f"On {title}, half of {times['flows']:,} flows complete within {shown(times['median'])} s, "
                 f"the last after {shown(times['max'])} s."
             )
         if times["unfinished"]:
-            said.append(f"{times['unfinished']:,} flows were not complete after {shown(result['simulated_secs'])} s.")
+            message.append(
+                f"{times['unfinished']:,} flows were not complete after {shown(result['simulated_secs'])} s."
+            )
         if (predicted := result.get("predicted")) and predicted["max"] and times["max"] is not None:
-            said.append(
+            message.append(
                 f"As fluids on the same paths the last flow would end after {shown(predicted['max'])} s: "
                 f"packets take {shown(times['max'] / predicted['max'])} times as long."
             )
         if result["drops"]:
-            said.append(f"{result['drops']:,} packets were dropped, and {result['timeouts']:,} timers expired.")
-    return said
+            message.append(f"{result['drops']:,} packets were dropped, and {result['timeouts']:,} timers expired.")
+    return message
 
 
 def sections(found: list[Json], titles: list[str]) -> list[Section]:

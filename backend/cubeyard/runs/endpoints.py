@@ -170,7 +170,11 @@ def read_results(
     database = request.app.state.database
     if format == "json":
         return StreamingResponse(results.as_json(database, run), media_type="application/json")
-    titles = [] if run.experiment_id is None else [one.title for one in experiments.read(run.experiment_id).topologies]
+    titles = (
+        []
+        if run.experiment_id is None
+        else [topology.title for topology in experiments.read(run.experiment_id).topologies]
+    )
     name = run.figure or f"run-{run.id}"
     if format == "parquet":
         return download(results.as_parquet(database, run, titles), PARQUET, f"{name}.parquet")
@@ -198,11 +202,11 @@ def read_flow_times(
     flows is in memory; for a running point, one part."""
     run = service.read(id)
     refuse_without(run, None if run.experiment_id is None else experiments.row(run.experiment_id).document)
-    found = tables(request.app.state.database, run)
+    result = tables(request.app.state.database, run)
     name = f"flows-{run.id}.{format}"
     if format == "parquet":
-        return download(iter([as_parquet(found, POINT_COLUMNS)]), PARQUET, name)
-    return download(as_csv(found, POINT_COLUMNS), "text/csv; charset=utf-8", name)
+        return download(iter([as_parquet(result, POINT_COLUMNS)]), PARQUET, name)
+    return download(as_csv(result, POINT_COLUMNS), "text/csv; charset=utf-8", name)
 
 
 @router.get(
@@ -236,12 +240,12 @@ def read_verdict(
     run = service.read(id)
     document = experiments.row(_experiment(service.row(id))).document
     secs = request.app.state.settings.predict_secs
-    found = verdicts.verdict(request.app.state.database, engine, run, document, secs)
+    result = verdicts.verdict(request.app.state.database, engine, run, document, secs)
     if format == "json":
-        return json_bytes(found.model_dump_json().encode())
+        return json_bytes(result.model_dump_json().encode())
     took = (run.finished_at - run.started_at).total_seconds() if run.started_at and run.finished_at else None
     properties = {"run": run.id, "engine": f"{document['engine']} {run.engine_version}"}
-    text = junit.junit(run.title, found, took, properties)
+    text = junit.junit(run.title, result, took, properties)
     return download(iter([text]), junit.MEDIA_TYPE, f"run-{run.id}.xml")
 
 

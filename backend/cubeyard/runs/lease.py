@@ -117,7 +117,7 @@ class Lease:
             self._thread.join()
 
     def _beats(self) -> None:
-        told = -1.0
+        reported = -1.0
         while not self._done:
             self._wake.wait(self._every_secs)
             self._wake.clear()
@@ -126,24 +126,24 @@ class Lease:
             try:
                 with self.writing:
                     at = self.progress if self.holder is None else self.part
-                    found = self._beat(at, tell=at != told)
+                    result = self._beat(at, tell=at != reported)
             except AWAY as error:
                 log.warning("lease_not_renewed", run=self.run_id, error=str(error))
                 continue
-            told = at
-            if not found.run:
+            reported = at
+            if not result.run:
                 self._lost.set()
                 return
-            if not found.chunk:
+            if not result.chunk:
                 self.lost_chunk.set()
 
     def _beat(self, at: float, *, tell: bool) -> Beaten:
         with self._database.session() as session:
             runs = RunRepository(session)
             if self.holder is None:
-                found = Beaten(run=runs.beat(self.run_id, self.attempt, at), chunk=True)
+                result = Beaten(run=runs.beat(self.run_id, self.attempt, at), chunk=True)
             else:
-                found = ChunkRepository(session).beat(self.run_id, self.attempt, self.holder, at)
-            if found.run and tell:
+                result = ChunkRepository(session).beat(self.run_id, self.attempt, self.holder, at)
+            if result.run and tell:
                 runs.tell(self.run_id)
-            return found
+            return result

@@ -47,9 +47,9 @@ class Counts(Repository):
 
     def workers(self, lease_secs: float) -> float:
         """The number of workers with a heartbeat within the lease."""
-        told = table("procrastinate_workers", column("last_heartbeat"))
-        heard = func.extract("epoch", func.clock_timestamp() - told.c.last_heartbeat) < lease_secs
-        return self._session.scalars(select(func.count()).select_from(told).where(heard)).one() / QUEUES_A_WORKER
+        reported = table("procrastinate_workers", column("last_heartbeat"))
+        heard = func.extract("epoch", func.clock_timestamp() - reported.c.last_heartbeat) < lease_secs
+        return self._session.scalars(select(func.count()).select_from(reported).where(heard)).one() / QUEUES_A_WORKER
 
     def sharing(self) -> int:
         return self._session.scalars(select(func.count()).where(RunChunkRow.holder.is_not(None))).one()
@@ -71,13 +71,13 @@ class RunCollector(Collector):
         up = GaugeMetricFamily("cubeyard_database_up", "Whether the database answers.")
         try:
             with self._database.session() as session:
-                found = list(self._families(Counts(session)))
+                matches = list(self._families(Counts(session)))
         except AWAY as error:
             log.warning("metrics_without_database", error=str(error))
-            found = []
-        up.add_metric([], 1.0 if found else 0.0)
+            matches = []
+        up.add_metric([], 1.0 if matches else 0.0)
         yield up
-        yield from found
+        yield from matches
 
     def _families(self, counts: Counts) -> Iterator[GaugeMetricFamily]:
         runs = GaugeMetricFamily("cubeyard_runs", "Runs that are kept.", labels=["kind", "state"])

@@ -164,10 +164,10 @@ class RunRepository(Repository):
             .order_by(RunRow.created_at.desc(), RunRow.id.desc())
             .limit(1)
         )
-        found = self._session.execute(query).first()
-        if found is None:
+        result = self._session.execute(query).first()
+        if result is None:
             return None
-        took, lane, attempts = found
+        took, lane, attempts = result
         least = QUICK_SECS if lane == "long" and attempts > 1 else 0.0
         return max(took.total_seconds(), least)
 
@@ -277,12 +277,12 @@ class RunRepository(Repository):
             .where(FrameRow.run_id == run_id, FrameRow.kind == FLOW_TIMES)
             .order_by(FrameRow.seq)
         )
-        found: list[tuple[int, int]] = []
+        matches: list[tuple[int, int]] = []
         for seq, point, number in self._session.execute(query):
             if number == 0:
-                found.clear()
-            found.append((seq, point))
-        return found
+                matches.clear()
+            matches.append((seq, point))
+        return matches
 
     def payload(self, run_id: str, seq: int) -> str:
         """The payload of one frame."""

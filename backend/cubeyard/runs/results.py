@@ -111,8 +111,8 @@ def frames_of(database: Database, run_id: str) -> Iterator[Frame]:
     after = -1
     while True:
         with database.session() as session:
-            found = RunRepository(session).results(run_id, after)
-        if not found:
+            result = RunRepository(session).results(run_id, after)
+        if not result:
             return
-        yield from (frame for _, frame in found)
-        after = found[-1][0]
+        yield from (frame for _, frame in result)
+        after = result[-1][0]

@@ -116,8 +116,8 @@ class RunRunner:
                 bound.info("run_over", given_back=self._give_back(lease, share), points=_written(share))
                 return
             bound.exception("run_failed")
-            said = error.detail if isinstance(error, ProblemError) else f"{type(error).__name__}: {error}"
-            self._end(lease, "failed", said, share)
+            message = error.detail if isinstance(error, ProblemError) else f"{type(error).__name__}: {error}"
+            self._end(lease, "failed", message, share)
         else:
             if share is None:
                 self._end(lease, "succeeded", remark)
@@ -205,9 +205,9 @@ class RunRunner:
             return ""
         if document is None:
             assert run.figure is not None
-            told = _reporter(frames.lease)
+            reported = _reporter(frames.lease)
             show = seldom(frames, "figure", orjson.loads)
-            result = orjson.loads(self._figures.figure_json(run.figure, run.seeds, told, show, whole=run.whole))
+            result = orjson.loads(self._figures.figure_json(run.figure, run.seeds, reported, show, whole=run.whole))
             frames.lease.check()
             frames.write("figure", result, 0)
             return ""

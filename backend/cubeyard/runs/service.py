@@ -172,8 +172,8 @@ def _place(row: RunRow, repository: RunRepository) -> schemas.QueuePlace | None:
     if row.state != "queued" or row.queue_id is None:
         return None
     before = repository.before(row)
-    waits = [one.expected_secs if one.state == "queued" else _remaining_secs(one, repository) for one in before]
-    known = [one for one in waits if one is not None]
+    waits = [item.expected_secs if item.state == "queued" else _remaining_secs(item, repository) for item in before]
+    known = [wait for wait in waits if wait is not None]
     wait_secs = round(sum(known), 1) if len(known) == len(waits) else None
     return schemas.QueuePlace(lane=row.lane, before=len(before), wait_secs=wait_secs)
 

@@ -53,7 +53,7 @@ class RunStreams:
         """
         yield b": a run's frames\n\n"
         ticks_after = await run_sync(self._long_ago, run_id, limiter=self._readers) if brief else 0
-        told: dict[str, Any] | None = None
+        reported: dict[str, Any] | None = None
         with self.listener.follow(run_id) as topic:
             while not self.listener.closed:
                 seen, read_at = topic.version, time.monotonic()
@@ -70,9 +70,9 @@ class RunStreams:
                     # waits below.
                     await asyncio.sleep(0 if len(news.frames) > 1 else max(0.0, read_at + READ_EVERY_SECS - time.monotonic()))  # fmt: skip
                     continue
-                if news.progress != told:
-                    told = news.progress
-                    yield event("progress", orjson.dumps(told).decode())
+                if news.progress != reported:
+                    reported = news.progress
+                    yield event("progress", orjson.dumps(reported).decode())
                 if not await topic.newer(seen, KEEPALIVE_SECS):
                     yield KEEPALIVE
                 await asyncio.sleep(max(0.0, read_at + READ_EVERY_SECS - time.monotonic()))

@@ -28,7 +28,7 @@ def verdict(database: Database, engine: Engine, run: Run, document: Json, limit_
     claims = claims_of(document)
     if run.state != "succeeded" or not (claims or run.kind == "emulation"):
         reason = f"The run {run.state}." if run.state in ("failed", "cancelled") else "The run has not ended."
-        return verdicts.whole([verdicts.inconclusive(one, reason) for one in claims])
+        return verdicts.whole([verdicts.inconclusive(claim, reason) for claim in claims])
     if run.kind == "emulation":
         for frame in frames_of(database, run.id):
             if frame.kind == "report":

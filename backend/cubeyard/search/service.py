@@ -75,13 +75,13 @@ async def streamed(
     try:
         while True:
             try:
-                one = await asyncio.wait_for(frames.get(), KEEPALIVE_SECS)
+                item = await asyncio.wait_for(frames.get(), KEEPALIVE_SECS)
             except TimeoutError:
                 yield KEEPALIVE
                 continue
-            if one is None:
+            if item is None:
                 break
-            yield event(*one)
+            yield event(*item)
     finally:
         gone.set()
     await worker

@@ -71,7 +71,7 @@ def of_network(network: Network, options: ImportOptions) -> ImportedTopology:
         raise refused("file", "It has no links between two nodes.", "A network needs at least one link.")
     network.edges = links
     decided = roles.decide(network, options.servers, options.switches)
-    servers = sum(one.role == "server" for one in decided.values())
+    servers = sum(item.role == "server" for item in decided.values())
     if servers == 0:
         hint = "Say which nodes are servers by a pattern of their names (servers; * where every node is a site with servers), or by an attribute role in the file."
         raise refused("nodes", f"None of the {len(decided):,} nodes is a server, by any rule.", hint)
@@ -80,7 +80,7 @@ def of_network(network: Network, options: ImportOptions) -> ImportedTopology:
     assumed = _assumed_names(network, called, by_label)
     if merged:
         assumed.append(f"{_count(merged, 'link')} back along one that is there already: both directions are one link.")
-    gbps, told = _rates(network, options, assumed, findings)
+    gbps, reported = _rates(network, options, assumed, findings)
     usual = options.link_gbps or Counter(gbps).most_common(1)[0][0]
     spec = {
         "family": "custom",
@@ -103,7 +103,7 @@ def of_network(network: Network, options: ImportOptions) -> ImportedTopology:
             nodes=len(decided), servers=servers, switches=len(decided) - servers, links=len(network.edges)
         ),
         roles=_by_rule(decided, called),
-        rates=_by_rate(gbps, told),
+        rates=_by_rate(gbps, reported),
         assumed=assumed,
         left_out=[_left_out(why, where) for why, where in network.left_out.items()],
         skipped=[
@@ -117,13 +117,13 @@ def of_network(network: Network, options: ImportOptions) -> ImportedTopology:
 
 def patterns_of(text: str | None) -> tuple[str, ...]:
     """`web*, db*` as its patterns."""
-    return tuple(one.strip() for one in (text or "").split(",") if one.strip())
+    return tuple(word.strip() for word in (text or "").split(",") if word.strip())
 
 
 def check(options: ImportOptions) -> None:
     """Raises a 422 for an option that is out of its limits."""
     for field, patterns in (("servers", options.servers), ("switches", options.switches)):
-        if len(patterns) > MAX_PATTERNS or any(len(one) > MAX_PATTERN_CHARACTERS for one in patterns):
+        if len(patterns) > MAX_PATTERNS or any(len(pattern) > MAX_PATTERN_CHARACTERS for pattern in patterns):
             limit = f"at most {MAX_PATTERNS} patterns of {MAX_PATTERN_CHARACTERS} characters"
             longest = max(patterns, key=len)
             raise field_error(
@@ -145,7 +145,7 @@ def _links(network: Network) -> tuple[list[Edge], int]:
             network.leave_out("a link from a node to itself", f"{edge.where} ({edge.a})" if edge.where else edge.a)
             continue
         back = waiting[edge.b, edge.a]
-        there = next((one for one in back if not one.a_port or not edge.b_port or one.a_port == edge.b_port), None)
+        there = next((item for item in back if not item.a_port or not edge.b_port or item.a_port == edge.b_port), None)
         if network.directed and there is not None:
             back.remove(there)
             merged += 1
@@ -202,22 +202,22 @@ def _plain(amount: float) -> float:
 
 
 def _assumed_names(network: Network, called: dict[str, str], by_label: bool) -> list[str]:
-    said: list[str] = []
+    message: list[str] = []
     if by_label:
-        said.append("Nodes are called by their labels: the file's ids are a program's.")
+        message.append("Nodes are called by their labels: the file's ids are a program's.")
     own = {name: (network.nodes[name].label if by_label else "") or name for name in called}
     if by_label and (doubles := [words for words, count in Counter(own.values()).items() if count > 1]):
-        said.append(f"{_count(len(doubles), 'label')} of several nodes, which are numbered: {_some(doubles)}.")
+        message.append(f"{_count(len(doubles), 'label')} of several nodes, which are numbered: {_some(doubles)}.")
     if network.spellings:
-        told = _some([" = ".join(names[:4]) for names in network.spellings])
-        said.append(f"{_count(len(network.spellings), 'device')} written in several ways: {told}.")
+        reported = _some([" = ".join(names[:4]) for names in network.spellings])
+        message.append(f"{_count(len(network.spellings), 'device')} written in several ways: {reported}.")
     changed = [f"{own[name]} → {called[name]}" for name in called if own[name] != called[name]]
     if changed:
-        said.append(
+        message.append(
             f"{_count(len(changed), 'name')} changed into host names (lower-case letters, digits, hyphens): "
             f"{_some(changed)}."
         )
-    return said
+    return message
 
 
 def _rates(
@@ -225,32 +225,34 @@ def _rates(
 ) -> tuple[list[float], list[bool]]:
     """Gb/s of each link, and whether the file states it."""
     rates = Rates(options.rate_unit, (edge.attributes for edge in network.edges))
-    found = [rates.of(edge.attributes) for edge in network.edges]
-    bare = [one[0] for one in found if isinstance(one, tuple) and not one[1]]
+    matches = [rates.of(edge.attributes) for edge in network.edges]
+    bare = [item[0] for item in matches if isinstance(item, tuple) and not item[1]]
     unit = guessed_unit(bare)
     default = options.link_gbps or DEFAULT_GBPS
     gbps: list[float] = []
-    told: list[bool] = []
+    reported: list[bool] = []
     unread: list[str] = []
     beyond: list[str] = []
     without = 0
-    for edge, one in zip(network.edges, found, strict=True):
+    for edge, item in zip(network.edges, matches, strict=True):
         amount = None
-        if isinstance(one, tuple) and (one[1] or unit is not None):
-            amount = one[0] if one[1] or unit is None else one[0] * GBPS_OF[unit]
+        if isinstance(item, tuple) and (item[1] or unit is not None):
+            amount = item[0] if item[1] or unit is None else item[0] * GBPS_OF[unit]
         if amount is not None and 1e-9 <= amount <= MAX_READ_GBPS:
             if not MIN_GBPS <= amount <= MAX_GBPS:
                 beyond.append(f"{edge.where or f'{edge.a} to {edge.b}'} ({_rate(amount)})")
                 amount = min(max(amount, MIN_GBPS), MAX_GBPS)
             gbps.append(round(amount, 9))
-            told.append(True)
+            reported.append(True)
             continue
-        if one is None:
+        if item is None:
             without += 1
         else:
-            unread.append(f"{edge.where or f'{edge.a} to {edge.b}'} ({one if isinstance(one, str) else f'{one[0]:g}'})")
+            unread.append(
+                f"{edge.where or f'{edge.a} to {edge.b}'} ({item if isinstance(item, str) else f'{item[0]:g}'})"
+            )
         gbps.append(default)
-        told.append(False)
+        reported.append(False)
     if without:
         assumed.append(f"{_count(without, 'link')} without a rate: {default:g} Gb/s assumed.")
     if bare and unit is not None:
@@ -264,7 +266,7 @@ def _rates(
         limits = f"links carry {_rate(MIN_GBPS)} to {_rate(MAX_GBPS)} here"
         message = f"{_count(len(beyond), 'rate')} out of range ({limits}), taken as the nearest: {_some(beyond)}."
         findings.append(_warning("rates-out-of-range", "topology.links", message, "Choose rates within the range."))
-    return gbps, told
+    return gbps, reported
 
 
 def _rate(gbps: float) -> str:
@@ -276,7 +278,7 @@ def _rate(gbps: float) -> str:
 
 
 def _unclear(decided: dict[str, Decision], called: dict[str, str]) -> list[Finding]:
-    unclear = [called[name] for name, one in decided.items() if one.rule == "unclear"]
+    unclear = [called[name] for name, decision in decided.items() if decision.rule == "unclear"]
     if not unclear:
         return []
     message = f"Neither the file nor the links say what {_count(len(unclear), 'node')} is, taken for switches: {_some(unclear)}."
@@ -286,8 +288,8 @@ def _unclear(decided: dict[str, Decision], called: dict[str, str]) -> list[Findi
 
 def _no_switch(decided: dict[str, Decision], network: Network) -> list[Finding]:
     degree = Counter(name for edge in network.edges for name in (edge.a, edge.b))
-    guessed = any(one.rule in ("format", "links") for one in decided.values())
-    if not guessed or any(one.role == "switch" for one in decided.values()) or max(degree.values()) < 3:
+    guessed = any(decision.rule in ("format", "links") for decision in decided.values())
+    if not guessed or any(decision.role == "switch" for decision in decided.values()) or max(degree.values()) < 3:
         return []
     message = "No node is a switch, so that servers have to relay, which a custom topology does not do."
     hint = "Name the switches by patterns of their names, like leaf* or r*."
@@ -295,21 +297,21 @@ def _no_switch(decided: dict[str, Decision], network: Network) -> list[Finding]:
 
 
 def _by_rule(decided: dict[str, Decision], called: dict[str, str]) -> list[ImportedRoles]:
-    found: list[ImportedRoles] = []
+    matches: list[ImportedRoles] = []
     for rule, title in RULES.items():
-        those = {name: one.role for name, one in decided.items() if one.rule == rule}
+        those = {name: decision.role for name, decision in decided.items() if decision.rule == rule}
         if those:
             servers = sum(role == "server" for role in those.values())
             examples = [called[name] for name in list(those)[:_SHOWN]]
-            found.append(
+            matches.append(
                 ImportedRoles(rule=rule, title=title, servers=servers, switches=len(those) - servers, examples=examples)
             )
-    return found
+    return matches
 
 
 def _by_rate(gbps: Sequence[float], told: Sequence[bool]) -> list[ImportedRate]:
     counted = Counter(zip(gbps, told, strict=True))
-    order = sorted(counted.items(), key=lambda one: (-one[1], one[0]))
+    order = sorted(counted.items(), key=lambda item: (-item[1], item[0]))
     return [ImportedRate(gbps=rate, links=links, told=known) for (rate, known), links in order]
 
 

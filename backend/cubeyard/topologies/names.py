@@ -37,12 +37,12 @@ def called(network: Network) -> tuple[dict[str, str], bool]:
             names[name] = fine
             kept.add(fine)
             continue
-        number, one = 1, fine
-        while one in taken:
+        number, item = 1, fine
+        while item in taken:
             number += 1
-            one = f"{fine[: MOST_CHARACTERS - len(str(number)) - 1]}-{number}"
-        names[name] = one
-        taken.add(one)
+            item = f"{fine[: MOST_CHARACTERS - len(str(number)) - 1]}-{number}"
+        names[name] = item
+        taken.add(item)
     return names, by_label
 
 

@@ -110,24 +110,24 @@ def decide(network: Network, servers: Sequence[str], switches: Sequence[str]) ->
             neighbours[edge.b].add(edge.a)
             degree[edge.a] += 1
             degree[edge.b] += 1
-    found: dict[str, Decision] = {}
+    result: dict[str, Decision] = {}
     for name, node in network.nodes.items():
         patterned = _by_pattern(name, node, *chosen)
         if patterned is not None:
-            found[name] = Decision(patterned, "pattern")
+            result[name] = Decision(patterned, "pattern")
         elif (role := _by_attribute(node.attributes)) is not None:
-            found[name] = Decision(role, "attribute")
+            result[name] = Decision(role, "attribute")
         elif (role := _by_name(name, node, numbered)) is not None:
-            found[name] = Decision(role, "name")
+            result[name] = Decision(role, "name")
         elif node.default_role:
-            found[name] = Decision(node.default_role, "format")
+            result[name] = Decision(node.default_role, "format")
         elif degree[name] <= 1:
-            found[name] = Decision("server", "links")
-        elif any(degree[one] == 1 for one in neighbours[name]):
-            found[name] = Decision("switch", "links")
+            result[name] = Decision("server", "links")
+        elif any(degree[neighbour] == 1 for neighbour in neighbours[name]):
+            result[name] = Decision("switch", "links")
         else:
-            found[name] = Decision("switch", "unclear")
-    return found
+            result[name] = Decision("switch", "unclear")
+    return result
 
 
 def tier(attributes: Mapping[str, Any]) -> int | None:
@@ -137,16 +137,16 @@ def tier(attributes: Mapping[str, Any]) -> int | None:
         if words.isdecimal() and len(words) <= 2 and int(words) <= MAX_TIER:
             return int(words)
     function = str(attributes.get("function", ""))
-    found = re.fullmatch(r"switch-l([0-9]{1,2})", function)  # our export for Graphviz
-    return int(found[1]) if found and int(found[1]) <= MAX_TIER else None
+    matched = re.fullmatch(r"switch-l([0-9]{1,2})", function)  # our export for Graphviz
+    return int(matched[1]) if matched and int(matched[1]) <= MAX_TIER else None
 
 
 class _Patterns:
     def __init__(self, patterns: Sequence[str]) -> None:
-        self._all = [re.compile(translate(one), re.IGNORECASE) for one in patterns]
+        self._all = [re.compile(translate(pattern), re.IGNORECASE) for pattern in patterns]
 
     def take(self, name: str, node: Node) -> bool:
-        return any(one.match(name) or (node.label and one.match(node.label)) for one in self._all)
+        return any(item.match(name) or (node.label and item.match(node.label)) for item in self._all)
 
 
 def _by_pattern(name: str, node: Node, servers: _Patterns, switches: _Patterns) -> Role | None:
@@ -163,11 +163,11 @@ def _by_attribute(attributes: Mapping[str, Any]) -> Role | None:
 
 def _of_words(words: str) -> Role | None:
     """The role that a text indicates; None if it has words of both kinds."""
-    found = set(_WORD.findall(words.casefold()))
+    matches = set(_WORD.findall(words.casefold()))
     kinds: set[Role] = set()
-    if found & _SERVERS:
+    if matches & _SERVERS:
         kinds.add("server")
-    if found & _SWITCHES:
+    if matches & _SWITCHES:
         kinds.add("switch")
     return kinds.pop() if len(kinds) == 1 else None
 
@@ -181,6 +181,6 @@ def _numbered(network: Network) -> re.Pattern[str] | None:
 
 
 def _by_name(name: str, node: Node, numbered: re.Pattern[str] | None) -> Role | None:
-    if numbered is not None and (found := numbered.fullmatch(name)):
-        return "server" if found[1] == "h" else "switch"
+    if numbered is not None and (result := numbered.fullmatch(name)):
+        return "server" if result[1] == "h" else "switch"
     return _of_words(name) or _of_words(node.label[:200])

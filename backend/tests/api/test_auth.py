@@ -78,7 +78,7 @@ def test_tokens_are_made_used_and_revoked_and_only_their_hash_is_kept(exposed: T
     answer = exposed.post(f"{PLANS}/preview", json={"spec": SMALL}, headers=bearer(token))
     assert answer.status_code == 200
     listed = exposed.get("/api/v1/tokens", headers=bearer(token)).json()["items"]
-    assert [one["name"] for one in listed] == ["nightly"]
+    assert [item["name"] for item in listed] == ["nightly"]
     assert listed[0]["last_used_at"] is not None
     assert "token" not in listed[0]
     with database.session() as session:

@@ -72,17 +72,17 @@ def known(contract_client: TestClient) -> dict[str, str]:
     job = contract_client.post(f"/api/v1/plans/{plan}/exports/csv/jobs").json()["id"]
     pinned = {"anchor": {"kind": "rack", "name": "R00"}, "text": "Contract"}
     note = contract_client.post(f"/api/v1/plans/{plan}/notes", json=pinned).json()["id"]
-    asked = {"plan": SMALL, "workload": {"kind": "all-to-all"}}
-    experiment = contract_client.post("/api/v1/experiments", json=asked).json()["id"]
+    request = {"plan": SMALL, "workload": {"kind": "all-to-all"}}
+    experiment = contract_client.post("/api/v1/experiments", json=request).json()["id"]
     run = contract_client.post(f"/api/v1/experiments/{experiment}/runs").json()["id"]
     contract_client.post(f"/api/v1/runs/{run}/cancel")  # nobody works here: the stream of a waiting run would not end
-    asked = {
-        **asked,
+    request = {
+        **request,
         "plan": {"family": "bcube", "n": 2, "k": 1},
         "engine": "emulation",
         "faults": [{"target": {"names": ["00"]}}],
     }
-    emulated = contract_client.post("/api/v1/experiments", json=asked).json()["id"]
+    emulated = contract_client.post("/api/v1/experiments", json=request).json()["id"]
     emulation = contract_client.post(f"/api/v1/experiments/{emulated}/runs").json()["id"]
     return {"plan": plan, "jobs": job, "experiments": experiment, "runs": run, "emulation": emulation, "notes": note}
 
@@ -113,8 +113,8 @@ def test_every_operation_keeps_its_description(case: Any, contract_client: TestC
     if room == "emulation" and "fault" in parameters:
         parameters["fault"] = "f1"
     request = _request(case)
-    if room == "search" and isinstance(asked := request.get("json"), dict) and not asked.get("space"):
-        asked["space"] = FEW_PLANS
+    if room == "search" and isinstance(requested := request.get("json"), dict) and not requested.get("space"):
+        requested["space"] = FEW_PLANS
     try:
         response = contract_client.request(**request)
     except InvalidURL:  # a query that is longer than a client sends

@@ -120,20 +120,20 @@ def test_loopback_is_known_from_the_world(host: str, inside: bool) -> None:
 
 
 def test_a_body_that_is_too_long_is_read_to_its_end_so_that_the_answer_is_seen() -> None:
-    said: list[Message] = []
+    output: list[Message] = []
     parts = [{"type": "http.request", "body": b"x" * 10, "more_body": more} for more in (True, True, False)]
 
     async def receive() -> Message:
         return parts.pop(0)
 
     async def send(message: Message) -> None:
-        said.append(message)
+        output.append(message)
 
     headers = [(b"content-length", b"30"), (b"content-type", b"application/json")]
     scope = {"type": "http", "method": "POST", "path": PLANS, "headers": headers, "query_string": b"", "state": {}}
     limits = BodyLimits(_unused, max_bytes=20, tables={}, max_table_bytes=20)
     asyncio.run(limits(scope, receive, send))
-    assert (said[0]["status"], parts) == (413, [])
+    assert (output[0]["status"], parts) == (413, [])
 
 
 async def _unused(scope: Scope, receive: Receive, send: Send) -> None:
@@ -275,7 +275,7 @@ def test_health_and_metrics_tell_the_truth(
     assert "cubeyard_database_connections_used" in text
     made = client.post("/api/v1/experiments", json={"plan": SMALL, "workload": {"kind": "all-to-all"}}).json()
     client.post(f"/api/v1/experiments/{made['id']}/runs")
-    told = client.get("/metrics").text.splitlines()
+    reported = client.get("/metrics").text.splitlines()
     for line in (
         "cubeyard_database_up 1.0",
         'cubeyard_runs{kind="prediction",state="queued"} 1.0',
@@ -287,7 +287,7 @@ def test_health_and_metrics_tell_the_truth(
         "cubeyard_points_written 0.0",
         'cubeyard_fabric_up{host="this"} 0.0',
     ):
-        assert line in told
+        assert line in reported
 
     def gone() -> None:
         raise ConnectionError("no database")

@@ -76,9 +76,10 @@ def test_an_impossible_plan_is_refused_with_findings(client: TestClient) -> None
     problem = answer.json()
     assert problem["findings"], problem
     assert all(
-        one["severity"] and one["where"].startswith("topology") and one["message"] for one in problem["findings"]
+        finding["severity"] and finding["where"].startswith("topology") and finding["message"]
+        for finding in problem["findings"]
     )
-    assert any(one["fix"] for one in problem["findings"]), "the nearest valid values come as a fix"
+    assert any(finding["fix"] for finding in problem["findings"]), "the nearest valid values come as a fix"
 
 
 def test_a_plan_too_large_is_refused_at_once_with_an_estimate(client: TestClient) -> None:
@@ -155,7 +156,7 @@ def test_a_change_follows_on_the_head_or_not_at_all(client: TestClient) -> None:
     renamed = client.patch(here, json={"name": "  Yard \t B "}).json()
     assert (renamed["name"], renamed["revision"]) == ("Yard B", 3)
     history = client.get(f"{here}/revisions").json()
-    assert [(one["revision"], one["kind"], one["note"]) for one in history["items"]] == [
+    assert [(item["revision"], item["kind"], item["note"]) for item in history["items"]] == [
         (3, "edit", ""),
         (2, "edit", "more room"),
         (1, "create", ""),
@@ -250,13 +251,13 @@ def test_plans_are_compared_on_shared_metrics(client: TestClient) -> None:
         saved["summary"],
         client.post("/api/v1/plans/preview", json={"spec": wanted["plans"][1]["spec"]}).json()["summary"],
     ]
-    assert rows["cost_total_usd"].values == [one["cost_usd"]["total"] for one in summaries]
+    assert rows["cost_total_usd"].values == [summary["cost_usd"]["total"] for summary in summaries]
     assert {"servers", "switches", "cable_metres", "bisection_gbps", "diameter_links"} <= set(rows)
     assert "diameter" not in rows, "hops and links do not compare"
-    closed = [one["metrics"] for one in summaries]
-    assert rows["diameter_links"].values == [one["diameter_links"]["value"] for one in closed]
-    assert rows["bisection_links"].exact == [one["bisection"]["exact"] for one in closed]
-    assert rows["bisection_links"].notes == [one["bisection"]["note"] for one in closed]
+    closed = [summary["metrics"] for summary in summaries]
+    assert rows["diameter_links"].values == [item["diameter_links"]["value"] for item in closed]
+    assert rows["bisection_links"].exact == [item["bisection"]["exact"] for item in closed]
+    assert rows["bisection_links"].notes == [item["bisection"]["note"] for item in closed]
     assert rows["faults_tolerated"].values == [1, 0], "BCube_1's two ports; a server of a fat-tree has one"
     assert all(note.startswith("Any so many") for note in rows["faults_tolerated"].notes)
     assert set(rows["servers"].exact) == {None}
@@ -280,7 +281,7 @@ def test_a_preview_tells_its_deltas_against_a_base(client: TestClient) -> None:
         answer = client.post(
             "/api/v1/plans/preview", json={"spec": {"family": "bcube", "n": 4, "k": 2}, "base": given_base}
         ).json()
-        deltas = {one["metric"]: one for one in answer["deltas"]}
+        deltas = {delta["metric"]: delta for delta in answer["deltas"]}
         assert deltas["servers"]["delta"] == 64 - 16
         assert deltas["switches"]["base"] == 8
     unknown = client.post("/api/v1/plans/preview", json={"spec": SMALL, "base": "0" * 64}).json()

@@ -178,10 +178,10 @@ def _before(state: State, lengths: Sequence[int]) -> Iterator[tuple[int, State]]
         elif far != -1:
             yield from _before_plugged(state, at, free, lengths)
     for length in {0, *lengths}:
-        for one, two in combinations(free, 2):  # a cable was taken out
-            yield 2, _with(state, (one, (two, length)), (two, (one, length)))
-        for one in free:  # or one of which one end hung
-            yield 1, _with(state, (one, (one, length)))
+        for item, two in combinations(free, 2):  # a cable was taken out
+            yield 2, _with(state, (item, (two, length)), (two, (item, length)))
+        for item in free:  # or one of which one end hung
+            yield 1, _with(state, (item, (item, length)))
 
 
 def _before_hanging(state: State, at: int, free: Sequence[int]) -> Iterator[tuple[int, State]]:

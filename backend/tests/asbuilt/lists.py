@@ -28,7 +28,7 @@ def rows_of(cables: Sequence[PlannedCable]) -> list[list[str]]:
 
 def neighbour(port: str, far: Port, *, linux: bool = False) -> Json:
     """An interface as `json0` writes it. Linux gives its MAC address as the port's id."""
-    told = {"type": "mac", "value": "02:00:00:00:00:07"} if linux else {"type": "ifname", "value": far.name}
+    reported = {"type": "mac", "value": "02:00:00:00:00:07"} if linux else {"type": "ifname", "value": far.name}
     return {
         "name": port,
         "via": "LLDP",
@@ -42,7 +42,7 @@ def neighbour(port: str, far: Port, *, linux: bool = False) -> Json:
                 "capability": [{"type": "Bridge", "enabled": True}, {"type": "Router", "enabled": False}],
             }
         ],
-        "port": [{"id": [told], "descr": [{"value": far.name}], "ttl": [{"value": "120"}]}],
+        "port": [{"id": [reported], "descr": [{"value": far.name}], "ttl": [{"value": "120"}]}],
     }
 
 
@@ -55,12 +55,12 @@ def shortened(value: Any) -> Any:
     `value` alone is that value, and an object with a `name` is put into a new one under that
     name."""
     if isinstance(value, list):
-        return shortened(value[0]) if len(value) == 1 else [shortened(one) for one in value]
+        return shortened(value[0]) if len(value) == 1 else [shortened(item) for item in value]
     if not isinstance(value, dict):
         return value
     if list(value) == ["value"]:
         return shortened(value["value"])
-    inner = {key: shortened(one) for key, one in value.items()}
+    inner = {key: shortened(item) for key, item in value.items()}
     name = inner.pop("name", None)
     return inner if name is None else {name: inner}
 

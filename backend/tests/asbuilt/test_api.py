@@ -31,7 +31,7 @@ def test_the_plan_s_own_export_is_in_order_and_a_damaged_one_is_not(client: Test
     lines = exported.splitlines(keepends=True)
     answer = client.post(path(plan), content=b"".join(lines[:4] + lines[5:]), headers=CSV)
     document = AsBuilt.model_validate(answer.json())
-    assert [(one.kind, one.cable) for one in document.differences] == [("missing", 3)]
+    assert [(difference.kind, difference.cable) for difference in document.differences] == [("missing", 3)]
     assert document.plan_hash == plan["plan_hash"]
     assert len(client.get(f"/api/v1/plans/{plan['id']}/revisions").json()["items"]) == 1
 
@@ -89,9 +89,12 @@ def test_other_files_and_plans_that_are_not_there_are_refused(client: TestClient
 
 def test_rows_that_are_left_out_are_named_with_their_reasons(client: TestClient) -> None:
     body = b"a_device;a_port;b_device;b_port;length\r\nh00;eth0;s0-0;P0;long\r\n;C-1;s0-0;P9;2\r\n"
-    found = client.post(path(create(client)), content=body, headers=CSV).json()["list"]
-    assert (found["cables"], found["with_length"], found["skipped"]) == (1, 0, 2)
-    assert [one["where"] for one in found["skipped_rows"]] == ["line 2, column length", "line 3, column a_device"]
+    result = client.post(path(create(client)), content=body, headers=CSV).json()["list"]
+    assert (result["cables"], result["with_length"], result["skipped"]) == (1, 0, 2)
+    assert [skipped_row["where"] for skipped_row in result["skipped_rows"]] == [
+        "line 2, column length",
+        "line 3, column a_device",
+    ]
 
 
 def test_a_length_with_two_readings_is_a_question(client: TestClient) -> None:
@@ -99,8 +102,8 @@ def test_a_length_with_two_readings_is_a_question(client: TestClient) -> None:
     body = b"a_device;a_port;b_device;b_port;length\r\nh00;eth0;s0-0;P0;50,000 mm\r\n"
     refused = client.post(path(plan), content=body, headers=CSV)
     assert refused.status_code == 422
-    assert [one["field"] for one in refused.json()["errors"]] == ["query.decimal"]
+    assert [error["field"] for error in refused.json()["errors"]] == ["query.decimal"]
     for decimal, millimetres in (("point", 50_000), ("comma", 50)):
-        found = client.post(path(plan), content=body, headers=CSV, params={"decimal": decimal}).json()
-        (wrong,) = [one for one in found["differences"] if one["kind"] == "wrong_length"]
+        result = client.post(path(plan), content=body, headers=CSV, params={"decimal": decimal}).json()
+        (wrong,) = [difference for difference in result["differences"] if difference["kind"] == "wrong_length"]
         assert wrong["found"]["length_mm"] == millimetres

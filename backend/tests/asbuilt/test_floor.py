@@ -75,11 +75,11 @@ def page(cables: Cables, unit: str, *more: Sequence[object]) -> bytes:
 
 
 def sees(far: Port, chassis: str | None, port: dict[str, str]) -> Json:
-    found = neighbour("x", far)
+    result = neighbour("x", far)
     if chassis is None:
-        del found["chassis"][0]["name"]
-    found["port"][0] = {"id": [port]}
-    return found
+        del result["chassis"][0]["name"]
+    result["port"][0] = {"id": [port]}
+    return result
 
 
 def by_switches(cables: Cables, *, named: bool) -> bytes:

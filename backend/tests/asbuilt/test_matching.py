@@ -33,7 +33,7 @@ def rows(plan: PlanView) -> list[list[str]]:
 
 
 def kinds(result: Comparison) -> Counter[str]:
-    return Counter([one.kind for one in result.differences] + ["in_order"] * len(result.in_order))
+    return Counter([difference.kind for difference in result.differences] + ["in_order"] * len(result.in_order))
 
 
 def checked(plan: PlanView, rows: list[list[str]]) -> AsBuilt:
@@ -43,10 +43,10 @@ def checked(plan: PlanView, rows: list[list[str]]) -> AsBuilt:
 def test_a_cable_that_is_not_there_is_missing(plan: PlanView, rows: list[list[str]]) -> None:
     del rows[5]
     document = checked(plan, rows)
-    (one,) = document.differences
-    assert (one.kind, one.name, one.found) == ("missing", "C00005", None)
-    assert one.expected is not None
-    assert (one.expected.a.device, one.expected.a.rack, one.expected.a.unit) == ("h11", "R00", "03B")
+    (item,) = document.differences
+    assert (item.kind, item.name, item.found) == ("missing", "C00005", None)
+    assert item.expected is not None
+    assert (item.expected.a.device, item.expected.a.rack, item.expected.a.unit) == ("h11", "R00", "03B")
     assert [step.text for step in document.work.steps] == [
         "Plug a new cable of 3 m into h11 eth0 and s0-1 P1. It is C00005."
     ]
@@ -56,16 +56,16 @@ def test_a_cable_that_is_not_there_is_missing(plan: PlanView, rows: list[list[st
 def test_a_cable_in_another_port_of_its_devices_is_in_a_wrong_port(plan: PlanView, rows: list[list[str]]) -> None:
     rows[5][3] = "P17"
     document = checked(plan, rows)
-    (one,) = document.differences
-    assert (one.kind, one.name, one.note) == ("wrong_port", "C00005", "s0-1: P17 instead of P1")
-    assert one.found is not None
-    assert (one.found.b.known, one.found.b.rack, one.found.where) == (False, "R00", "line 7")
+    (item,) = document.differences
+    assert (item.kind, item.name, item.note) == ("wrong_port", "C00005", "s0-1: P17 instead of P1")
+    assert item.found is not None
+    assert (item.found.b.known, item.found.b.rack, item.found.where) == (False, "R00", "line 7")
     assert [step.action for step in document.work.steps] == ["move"]
 
 
 def test_a_cable_with_both_ends_in_wrong_ports_is_one_too() -> None:
     result = compare(planned((0, 2, 1)), found((1, 3, 1)))
-    assert [(one.kind, one.note) for one in result.differences] == [
+    assert [(difference.kind, difference.note) for difference in result.differences] == [
         ("wrong_port", "d0: p1 instead of p0, d1: p1 instead of p0")
     ]
 
@@ -73,8 +73,10 @@ def test_a_cable_with_both_ends_in_wrong_ports_is_one_too() -> None:
 def test_exchanged_ends_are_swapped(plan: PlanView, rows: list[list[str]]) -> None:
     rows[0][3], rows[1][3], rows[2][3] = rows[1][3], rows[2][3], rows[0][3]
     document = checked(plan, rows)
-    assert {(one.kind, one.name) for one in document.differences} == {("swapped", f"C0000{i}") for i in range(3)}
-    assert {one.note for one in document.differences} == {"3 cables exchanged: C00000, C00001, C00002"}
+    assert {(difference.kind, difference.name) for difference in document.differences} == {
+        ("swapped", f"C0000{i}") for i in range(3)
+    }
+    assert {difference.note for difference in document.differences} == {"3 cables exchanged: C00000, C00001, C00002"}
     assert (document.work.operations, document.work.new_cables) == (6, 0)
     assert [step.action for step in document.work.steps] == ["unplug", "move", "move", "plug"]
 
@@ -82,7 +84,9 @@ def test_exchanged_ends_are_swapped(plan: PlanView, rows: list[list[str]]) -> No
 def test_another_length_than_ordered_is_a_wrong_length(plan: PlanView, rows: list[list[str]]) -> None:
     rows[5][4] = "7"
     document = checked(plan, rows)
-    assert [(one.kind, one.note) for one in document.differences] == [("wrong_length", "7 m instead of 3 m")]
+    assert [(difference.kind, difference.note) for difference in document.differences] == [
+        ("wrong_length", "7 m instead of 3 m")
+    ]
     assert [step.action for step in document.work.steps] == ["replace"]
     rows[5][4] = "3.005"
     assert checked(plan, rows).in_order
@@ -95,7 +99,7 @@ def test_another_length_than_ordered_is_a_wrong_length(plan: PlanView, rows: lis
 def test_a_cable_to_an_unknown_device_is_extra_and_its_end_is_moved_back(plan: PlanView, rows: list[list[str]]) -> None:
     rows[5][0] = "h99"
     document = checked(plan, rows)
-    assert [(one.kind, one.note) for one in document.differences] == [
+    assert [(difference.kind, difference.note) for difference in document.differences] == [
         ("missing", ""), ("extra", "no device h99 in the plan"),
     ]  # fmt: skip
     assert [step.text for step in document.work.steps] == [
@@ -106,7 +110,7 @@ def test_a_cable_to_an_unknown_device_is_extra_and_its_end_is_moved_back(plan: P
 def test_a_cable_that_is_not_planned_is_moved_from_its_port(plan: PlanView, rows: list[list[str]]) -> None:
     del rows[next(i for i, row in enumerate(rows) if row[2:4] == ["s0-0", "P0"])]
     document = checked(plan, [*rows, ["h99", "eth9", "s0-0", "P0", ""]])
-    assert [(one.kind, one.note) for one in document.differences] == [
+    assert [(difference.kind, difference.note) for difference in document.differences] == [
         ("missing", ""), ("extra", "no device h99 in the plan")
     ]  # fmt: skip
     assert [step.action for step in document.work.steps] == ["move"]
@@ -115,7 +119,7 @@ def test_a_cable_that_is_not_planned_is_moved_from_its_port(plan: PlanView, rows
 def test_a_cable_between_ports_that_the_plan_does_not_have_is_left_alone(plan: PlanView, rows: list[list[str]]) -> None:
     """A management network between the plan's devices is outside the plan."""
     document = checked(plan, [*rows, ["h00", "ipmi", "s0-0", "mgmt0", "2"]])
-    assert [(one.kind, one.note) for one in document.differences] == [
+    assert [(difference.kind, difference.note) for difference in document.differences] == [
         ("outside", "h00 has no port ipmi, s0-0 has no port mgmt0")
     ]
     assert document.in_order
@@ -164,7 +168,7 @@ def test_ends_that_see_different_neighbours_are_told(plan: PlanView) -> None:
 def test_an_end_that_is_not_seen_from_the_other_side_is_a_remark(plan: PlanView) -> None:
     cables = PlanNames(plan).planned()
     seen = reports(cables)
-    seen["h00"] = json0([neighbour("eth1", next(one.b for one in cables if one.a == Port("h00", "eth1")))])
+    seen["h00"] = json0([neighbour("eth1", next(cable.b for cable in cables if cable.a == Port("h00", "eth1")))])
     document = as_built(plan, read(encoded({**seen, "guest": json0([])})))
     assert document.in_order
     assert document.remarks == [
@@ -180,19 +184,19 @@ def test_each_cable_is_in_exactly_one_class(data: st.DataObject) -> None:
     plan = planned(*((a, b, data.draw(st.integers(1, 2))) for a, b in zip(ends[::2], ends[1::2], strict=True)))
     listed = data.draw(st.lists(st.tuples(ports, ports, st.none() | st.integers(1, 2)), max_size=12))
     keep = data.draw(st.lists(st.sampled_from(plan), max_size=6, unique=True))
-    cables = [*found(*listed), *(FoundCable(one.b, one.a, None, "kept") for one in keep)]
+    cables = [*found(*listed), *(FoundCable(item.b, item.a, None, "kept") for item in keep)]
     hidden = data.draw(st.sets(st.sampled_from(range(6))))
     result = compare(
         plan,
         cables,
-        covered=lambda one: one.number not in hidden,
-        outside=lambda one: all(port.device in ("d6", "d7") for port in one.ends),
+        covered=lambda item: item.number not in hidden,
+        outside=lambda item: all(port.device in ("d6", "d7") for port in item.ends),
     )
-    told: list[PlannedCable] = [one for one, _ in result.in_order]
-    told += [one.planned for one in result.differences if one.planned]
-    assert sorted(one.number for one in told) == list(range(6))
+    reported: list[PlannedCable] = [item for item, _ in result.in_order]
+    reported += [difference.planned for difference in result.differences if difference.planned]
+    assert sorted(planned_cable.number for planned_cable in reported) == list(range(6))
     seen = [frozenset(two.ends) for _, two in result.in_order]
-    seen += [frozenset(one.found.ends) for one in result.differences if one.found]
+    seen += [frozenset(difference.found.ends) for difference in result.differences if difference.found]
     assert Counter(seen) == Counter({frozenset(cable.ends) for cable in cables})
     both = {"in_order": (True, True), "missing": (True, False), "extra": (False, True), "not_covered": (True, False)}
     both |= {
@@ -201,9 +205,9 @@ def test_each_cable_is_in_exactly_one_class(data: st.DataObject) -> None:
         "swapped": (True, True),
         "wrong_length": (True, True),
     }
-    for one in result.differences:
-        if one.kind != "unclear":
-            assert (one.planned is not None, one.found is not None) == both[one.kind]
+    for difference in result.differences:
+        if difference.kind != "unclear":
+            assert (difference.planned is not None, difference.found is not None) == both[difference.kind]
     assert set(kinds(result)) <= set(KINDS)
     reached = [port for cable in result.to_reach for port in cable.ends]
     changed = [port for cable in result.to_change for port in cable.ends]

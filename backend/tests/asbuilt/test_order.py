@@ -64,13 +64,13 @@ def cablings(draw: st.DrawFn) -> tuple[list[PlannedCable], list[FoundCable]]:
         (*sorted(pair), draw(lengths))
         for pair in draw(_pairs(st.permutations(range(ports)), st.integers(0, ports // 2)))
     ]
-    kept = [one for one in plan if draw(st.booleans())]
+    kept = [item for item in plan if draw(st.booleans())]
     taken = {at for a, b, _ in kept for at in (a, b)}
     rest = [at for at in range(ports + 4) if at not in taken]
     others = draw(_pairs(st.permutations(rest), st.integers(0, len(rest) // 2)))
-    told = st.none() | lengths
+    reported = st.none() | lengths
     cables = [(a, b, draw(st.sampled_from([length, None, 2]))) for a, b, length in kept]
-    cables += [(a, b, draw(told)) for a, b in others]
+    cables += [(a, b, draw(reported)) for a, b in others]
     return planned(*plan), found(*draw(st.permutations(cables)))
 
 

@@ -37,12 +37,12 @@ def cables(plan: PlanView) -> list[PlannedCable]:
 
 
 def in_order(plan: PlanView, listing: Listing, with_length: bool) -> None:
-    found = as_built(plan, listing)
-    assert found.in_order
-    assert (found.counts.in_order, found.list.cables) == (plan.cable_count, plan.cable_count)
-    assert found.list.with_length == (plan.cable_count if with_length else 0)
-    assert found.work.steps == []
-    assert found.contradictions == found.remarks == []
+    result = as_built(plan, listing)
+    assert result.in_order
+    assert (result.counts.in_order, result.list.cables) == (plan.cable_count, plan.cable_count)
+    assert result.list.with_length == (plan.cable_count if with_length else 0)
+    assert result.work.steps == []
+    assert result.contradictions == result.remarks == []
 
 
 def test_our_own_export_is_the_plan(plan: PlanView) -> None:
@@ -72,7 +72,7 @@ def test_the_csv_of_netbox_s_list_of_cables_is_read(plan: PlanView, cables: list
     in_order(plan, read(csv_of(rows, header)), with_length=True)
 
 
-@pytest.mark.parametrize("shape", [lambda one: one, shortened], ids=["json0", "json"])
+@pytest.mark.parametrize("shape", [lambda item: item, shortened], ids=["json0", "json"])
 @pytest.mark.parametrize("linux", [False, True], ids=["names", "addresses"])
 def test_what_every_device_sees_is_the_plan(
     plan: PlanView, cables: list[PlannedCable], shape: Callable[[Json], Json], linux: bool
@@ -82,7 +82,7 @@ def test_what_every_device_sees_is_the_plan(
     assert len(listing.cables) == 2 * len(cables)
     in_order(plan, listing, with_length=False)
     named = [{"host": device, **output} for device, output in outputs.items()]
-    for document in (encoded(named), b"\n".join(encoded(one) for one in named)):
+    for document in (encoded(named), b"\n".join(encoded(item) for item in named)):
         assert read(document) == listing
 
 
@@ -91,10 +91,10 @@ def test_one_device_alone_covers_its_own_cables(plan: PlanView, cables: list[Pla
     output = encoded(shortened(reports(cables)[device]))
     with pytest.raises(BadFileError, match="does not say which device"):
         read(output)
-    found = as_built(plan, read(output, device))
+    result = as_built(plan, read(output, device))
     own = sum(device in (cable.a.device, cable.b.device) for cable in cables)
-    assert found.in_order
-    assert (found.counts.in_order, found.counts.not_covered) == (own, plan.cable_count - own)
+    assert result.in_order
+    assert (result.counts.in_order, result.counts.not_covered) == (own, plan.cable_count - own)
     blind = as_built(plan, read(encoded(shortened(json0([]))), device))
     assert (blind.counts.missing, blind.counts.not_covered) == (own, plan.cable_count - own)
 
@@ -165,7 +165,7 @@ def test_many_mistakes_are_told_together_and_not_without_end() -> None:
 def test_an_interface_with_two_neighbours_is_there_twice() -> None:
     both = json0([neighbour("eth0", Port("s0-0", "P0")), neighbour("eth0", Port("s0-1", "P1"))])
     for document in (both, shortened(both)):
-        assert [one.b.device for one in read(encoded(document), "h00").cables] == ["s0-0", "s0-1"]
+        assert [cable.b.device for cable in read(encoded(document), "h00").cables] == ["s0-0", "s0-1"]
 
 
 def test_an_address_is_no_name() -> None:
@@ -189,7 +189,9 @@ def test_any_bytes_are_read_or_refused_in_words(data: bytes) -> None:
     except BadFileError as error:
         mistakes = error.mistakes
     else:
-        assert all(one.a.device and (one.b.device or one.b.address) and all(one.b.ports) for one in listing.cables)
+        assert all(
+            cable.a.device and (cable.b.device or cable.b.address) and all(cable.b.ports) for cable in listing.cables
+        )
         return
     assert mistakes
     assert all(mistake.where and mistake.message for mistake in mistakes)
@@ -197,6 +199,6 @@ def test_any_bytes_are_read_or_refused_in_words(data: bytes) -> None:
 
 def test_rows_survive_their_round_trip(cables: list[PlannedCable]) -> None:
     seen = read(csv_of(rows_of(cables))).cables
-    assert [(one.a.device, one.b.ports[0], one.length_mm) for one in seen] == [
+    assert [(cable.a.device, cable.b.ports[0], cable.length_mm) for cable in seen] == [
         (cable.a.device, cable.b.name, cable.length_mm) for cable in cables
     ]

@@ -45,7 +45,7 @@ def test_seeding_again_writes_nothing_and_a_changed_book_is_a_new_version(databa
     with database.session() as session:
         service = CatalogService(session, engine)
         book = service.book(name)
-        first, second = (one.version for one in book.versions[-2:])
+        first, second = (item.version for item in book.versions[-2:])
         assert (second, book.latest_version) == (first + 1, second)
         assert service.version(name, second).parts[0].price_usd == 41.5
         assert service.version(name, first).parts[0].price_usd == engine.builtin_books[0]["parts"][0]["price_usd"]
@@ -118,9 +118,9 @@ def test_parts_are_found_by_kind_and_words(client: TestClient) -> None:
     cables = client.get(here, params={"kind": "cable"}).json()["items"]
     assert cables
     assert {part["kind"] for part in cables} == {"cable"}
-    one = cables[0]
-    found = client.get(here, params={"q": f"{one['sku'].lower()} {one['name'][:3]}", "kind": "cable"}).json()["items"]
-    assert one in found
+    item = cables[0]
+    items = client.get(here, params={"q": f"{item['sku'].lower()} {item['name'][:3]}", "kind": "cable"}).json()["items"]
+    assert item in items
     assert client.get(here, params={"q": "100%_nothing"}).json() == {"items": [], "total": 0, "next": None}
     paged: list[Any] = []
     offset: int | None = 0

@@ -27,9 +27,9 @@ Json = dict[str, Any]
 def amounts_of(value: Any, inside: bool = False) -> list[float]:
     """Every amount of a document: numbers in and below fields whose names mean money."""
     if isinstance(value, dict):
-        return [one for key, item in value.items() for one in amounts_of(item, inside or "usd" in key)]
+        return [amount for key, item in value.items() for amount in amounts_of(item, inside or "usd" in key)]
     if isinstance(value, list):
-        return [one for item in value for one in amounts_of(item, inside)]
+        return [amount for item in value for amount in amounts_of(item, inside)]
     return [float(value)] if inside and isinstance(value, int | float) and not isinstance(value, bool) else []
 
 
@@ -37,7 +37,7 @@ def amounts_of(value: Any, inside: bool = False) -> list[float]:
 def test_every_amount_of_a_book_is_converted_and_says_so(engine: Engine, rate: float, name: str) -> None:
     book = plans.book(engine, name)
     other = converted(book, "CHF", rate)
-    assert amounts_of(other["parts"]) == pytest.approx([one * rate for one in amounts_of(book["parts"])])
+    assert amounts_of(other["parts"]) == pytest.approx([amount * rate for amount in amounts_of(book["parts"])])
     assert other["currency"] == "CHF"
     for part in other["parts"]:
         if part["price_usd"] is not None:

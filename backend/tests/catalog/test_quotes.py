@@ -164,19 +164,19 @@ def test_what_cannot_be_taken_names_its_line(local: Engine) -> None:
     data = _fill_csv(_export(local, "bom-csv", book), fill)
     rows = list(csv.DictReader(io.StringIO(_export(local, "bom-csv", book).decode(), newline="")))
     quotes = _import(book, data)
-    told = {one.line.partition(",")[0]: one.message for one in quotes.problems}
+    reported = {problem.line.partition(",")[0]: problem.message for problem in quotes.problems}
     lines = {row["category"]: f"line {number}" for number, row in enumerate(rows, start=2)}
     for category, words in (
         ("switch", "'cheap' is not a number"), ("nic", "from 0 to"), ("server", "in EUR, the book is in USD"),
         ("rack", "no part RACK-NONE"), ("shelf", "No part of the book fits"), ("container", "no price 'colour'"),
         ("pdu", "201 characters"), ("cord", "from 0 to 3,650"),
     ):  # fmt: skip
-        assert words in told[lines[category]], category
-    assert lines["tie"] not in told
+        assert words in reported[lines[category]], category
+    assert lines["tie"] not in reported
     two_colours = [row for row in rows if row["category"] == "cable"]
     lengths = [(row["sku"], row["length_metres"]) for row in two_colours]
     clashes = len(lengths) - len(set(lengths))
-    assert sum("give one value" in words for words in told.values()) == clashes > 0
+    assert sum("give one value" in words for words in reported.values()) == clashes > 0
 
 
 @pytest.mark.parametrize("stock", ["stock", "bulk"])
@@ -196,7 +196,10 @@ def test_prices_in_another_currency_are_taken_at_a_stated_rate_only(local: Engin
     refused = quoted_parts(book["parts"], book["currency"], rows, ORIGIN)
     assert not refused.changes
     assert len(refused.problems) == sum(1 for row in rows.rows() if row.text("quoted_price"))
-    assert all("is in EUR, the book is in USD" in one.message and "EUR=1.08" in one.message for one in refused.problems)
+    assert all(
+        "is in EUR, the book is in USD" in problem.message and "EUR=1.08" in problem.message
+        for problem in refused.problems
+    )
 
     quotes = quoted_parts(book["parts"], book["currency"], rows, replace(ORIGIN, rates=read_rates(["EUR=1.25"])))
     assert not quotes.problems
@@ -216,8 +219,8 @@ def test_currencies_of_one_bill_do_not_mix(local: Engine) -> None:
     }  # fmt: skip
     rows = read_bill(_fill_csv(_export(local, "bom-csv", book), lambda row: given.get(row["category"], {})))
     quotes = quoted_parts(book["parts"], "USD", rows, replace(ORIGIN, rates=read_rates(["GBP=1.5", "EUR=1.08"])))
-    told = sorted(one.message.split(",")[0] for one in quotes.problems)
-    assert told == ["The price is in JPY", "The price is written as \u20ac 5"]
+    reported = sorted(problem.message.split(",")[0] for problem in quotes.problems)
+    assert reported == ["The price is in JPY", "The price is written as \u20ac 5"]
     prices = {part["kind"]: part["price_usd"] for part in quotes.parts}
     assert (prices["switch"], prices["nic"]) == (12, 9)
     sources = {part["kind"]: part["sources"]["price_usd"]["source"] for part in quotes.parts}
@@ -249,7 +252,7 @@ def test_csv_as_german_and_american_excel_save_it(local: Engine) -> None:
     for saved in (semicolons, b"\xef\xbb\xbf" + semicolons, semicolons.decode().encode("utf-16"), american):
         quotes = _import(book, saved)
         assert not quotes.problems
-        assert [(one.field, one.after) for one in quotes.changes] == [("price_usd", 1234.5)]
+        assert [(change.field, change.after) for change in quotes.changes] == [("price_usd", 1234.5)]
 
 
 def test_a_file_that_is_no_bill_is_refused_in_words(local: Engine) -> None:
@@ -355,7 +358,7 @@ def test_a_price_that_jumps_and_a_number_with_two_readings_are_asked_for(
         ";",
     )
     tried = client.post(here, params={**query, "trial": "true"}, content=low, headers=headers).json()
-    assert [one["jump"] for one in tried["changes"]] == [True]
+    assert [change["jump"] for change in tried["changes"]] == [True]
     refused = client.post(here, params=query, content=low, headers=headers)
     assert refused.status_code == 422
     assert "jumps=true" in refused.json()["errors"][0]["hint"]
@@ -367,8 +370,8 @@ def test_a_price_that_jumps_and_a_number_with_two_readings_are_asked_for(
     question = client.post(here, params={**query, "trial": "true"}, content=two, headers=headers)
     assert (question.status_code, question.json()["errors"][0]["field"]) == (422, "query.decimal")
     for decimal, price in (("point", 1.234), ("comma", 1234)):
-        found = client.post(here, params={**query, "trial": "true", "decimal": decimal}, content=two, headers=headers)
-        assert found.json()["changes"][0]["after"] == price
+        result = client.post(here, params={**query, "trial": "true", "decimal": decimal}, content=two, headers=headers)
+        assert result.json()["changes"][0]["after"] == price
 
     bill, out = tmp_path / "bill.csv", tmp_path / "book.json"
     run = CliRunner().invoke

@@ -94,7 +94,9 @@ def test_what_cannot_be_is_refused_by_field(client: TestClient, request_: dict[s
     answer = client.post(f"{CHIP}/trace", json=request_)
     assert answer.status_code == 422
     problem = answer.json()
-    assert where in {one["where"] for one in problem["findings"]} | {one["field"] for one in problem["errors"]}
+    assert where in {finding["where"] for finding in problem["findings"]} | {
+        error["field"] for error in problem["errors"]
+    }
 
 
 @hypothesis_settings(max_examples=examples(60), deadline=None)
@@ -103,8 +105,8 @@ def test_every_packet_is_sent_or_discarded_with_a_reason(packet: bytes, port: in
     from cubeyard.settings import Settings
 
     at = ({"family": "bcube", "n": 4, "k": 1}, "00")
-    found = Engine(Settings()).chip_trace(program.read_text(), port, packet.hex(), at)
-    trace = schemas.ChipTrace.model_validate(found)
+    result = Engine(Settings()).chip_trace(program.read_text(), port, packet.hex(), at)
+    trace = schemas.ChipTrace.model_validate(result)
     assert (trace.outcome == "discarded") == (trace.reason is not None)
     assert trace.packet == packet.hex()
     assert trace.steps[-1].stage == ("output" if trace.outcome == "sent" else "discard")
@@ -114,9 +116,9 @@ def test_portland_is_tried_with_and_without_failures(client: TestClient) -> None
     whole = client.post(f"{CHIP}/portland", json={"source": "000", "destination": "311", "source_port": 1}).json()
     assert (whole["pairs"], whole["source"]["address"]) == (240, "10.0.0.1")
     path = [visit["switch"] for visit in whole["attempts"][0]["visits"] if visit["kind"] == "packet"]
-    asked = {"source": "000", "destination": "311", "source_port": 1, "failures": [path[2]]}
-    failed = client.post(f"{CHIP}/portland", json=asked).json()
-    assert [one["arrived"] for one in failed["attempts"]] == [True, False, True]
+    request = {"source": "000", "destination": "311", "source_port": 1, "failures": [path[2]]}
+    failed = client.post(f"{CHIP}/portland", json=request).json()
+    assert [attempt["arrived"] for attempt in failed["attempts"]] == [True, False, True]
     for wrong in (
         {"source": "nobody"},
         {"destination": "000"},

@@ -90,17 +90,17 @@ def test_changed_content_is_stale_until_the_copy_is_too_old() -> None:
 
 @pytest.mark.parametrize("percent", [0, 20, 50, 80, 100])
 def test_a_hit_ratio_of_x_percent_saves_x_percent_upstream(percent: int) -> None:
-    ends, asked = Ends(), 200
+    ends, request = Ends(), 200
     hot = list(range(10))
     for number in hot:
         ends.ask(number)
     ends.upstream = 0
     drawn = random.Random(percent)
-    for at in range(asked):
+    for at in range(request):
         is_hit = at * percent // 100 != (at + 1) * percent // 100
         number = drawn.choice(hot) if is_hit else 1000 + at
         assert ends.ask(number) == ends.content(number)
-    assert abs(100 * (asked - ends.upstream) / asked - percent) <= 1
+    assert abs(100 * (request - ends.upstream) / request - percent) <= 1
 
 
 def test_the_oldest_copy_gives_way_when_all_places_are_taken() -> None:

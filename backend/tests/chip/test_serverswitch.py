@@ -52,7 +52,7 @@ def test_the_papers_examples() -> None:
         assert chip.ReadRegister("DISCARDS_NO_MATCH") == 0
         assert "SetVIfTable(3" in chip.tables()
         rows = orjson.loads(chip.tables(as_json=True))
-        assert [(one["i"], one["hits"], one["own"]) for one in rows["entries"]] == [(1, 2, True)]
+        assert [(entry["i"], entry["hits"], entry["own"]) for entry in rows["entries"]] == [(1, 2, True)]
         assert orjson.loads(chip.trace(to_pmac, 0))["outcome"] == "sent"
 
 

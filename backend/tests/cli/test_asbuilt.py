@@ -46,11 +46,11 @@ def test_a_difference_exits_with_1_in_each_form(tmp_path: Path, names: PlanNames
     rows[0][3], rows[1][3] = rows[1][3], rows[0][3]
     data = csv_of(rows[:-1])
     (tmp_path / "floor.csv").write_bytes(data)
-    told = run(tmp_path / "floor.csv")
-    assert told.exit_code == 1
-    said = " ".join(told.stdout.split())
-    assert "4 steps, 6 plug operations, 1 new cable" in said
-    assert "new cables" not in said
+    reported = run(tmp_path / "floor.csv")
+    assert reported.exit_code == 1
+    message = " ".join(reported.stdout.split())
+    assert "4 steps, 6 plug operations, 1 new cable" in message
+    assert "new cables" not in message
     document = AsBuilt.model_validate_json(run(tmp_path / "floor.csv", "--json").stdout)
     assert (document.counts.swapped, document.counts.missing) == (2, 1)
     listed = run("-", "--csv", stdin=data)
@@ -69,8 +69,8 @@ def test_several_files_of_lldpctl_are_named_after_their_devices(tmp_path: Path, 
     assert done.exit_code == 0, done.output
     document = AsBuilt.model_validate_json(done.stdout)
     assert (document.counts.in_order, document.list.reporters) == (32, 24)
-    one = AsBuilt.model_validate_json(run("-", "--host", "h00", "--json", stdin=files[0].read_bytes()).stdout)
-    assert one.counts.not_covered == 30
+    item = AsBuilt.model_validate_json(run("-", "--host", "h00", "--json", stdin=files[0].read_bytes()).stdout)
+    assert item.counts.not_covered == 30
 
 
 @pytest.mark.parametrize(

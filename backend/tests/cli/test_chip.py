@@ -54,8 +54,8 @@ def test_a_difference_is_printed_and_exits_with_1() -> None:
     changed = Path(ROUTES).read_text() + "SetVIfTable(9, NULL, NULL, 3);\n"
     done = cubeyard("diff", ROUTES, "-", given=changed)
     assert (done.exit_code, done.stdout) == (1, "+ SetVIfTable(9, NULL, NULL, 3);\n")
-    told = json.loads(cubeyard("diff", ROUTES, "-", "--json", given=changed).stdout)
-    assert told == [{"what": "VIF[9]", "after": "SetVIfTable(9, NULL, NULL, 3);"}]
+    reported = json.loads(cubeyard("diff", ROUTES, "-", "--json", given=changed).stdout)
+    assert reported == [{"what": "VIF[9]", "after": "SetVIfTable(9, NULL, NULL, 3);"}]
 
 
 def test_a_packet_is_stepped_through(tmp_path: Path) -> None:
@@ -110,10 +110,10 @@ def test_a_mistake_has_its_place_in_the_file(tmp_path: Path) -> None:
 
 
 def test_portland_goes_around_a_core_that_fails() -> None:
-    told = json.loads(cubeyard("portland", "--port", "2", "--json").stdout)
-    (attempt,) = told["attempts"]
+    reported = json.loads(cubeyard("portland", "--port", "2", "--json").stdout)
+    (attempt,) = reported["attempts"]
     path = [visit["switch"] for visit in attempt["visits"] if visit["kind"] == "packet"]
-    assert (len(path), attempt["arrived"], told["pairs"]) == (5, True, 240)
+    assert (len(path), attempt["arrived"], reported["pairs"]) == (5, True, 240)
     done = cubeyard("portland", "--port", "2", "--fail", path[2])
     assert done.exit_code == 0, done.output
     assert "PMAC 0000" in done.stdout

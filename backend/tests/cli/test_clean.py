@@ -24,10 +24,10 @@ CONTAINER = "0123456789abcdef" * 4
 @pytest.mark.parametrize("one", ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"])
 def test_each_signal_that_ends_a_program_ends_its_session(one: str) -> None:
     before = signal.getsignal(signal.Signals[one])
-    with stoppable() as told:
-        assert not told()
+    with stoppable() as reported:
+        assert not reported()
         os.kill(os.getpid(), signal.Signals[one])
-        assert told()
+        assert reported()
     assert signal.getsignal(signal.Signals[one]) is before
 
 
@@ -35,9 +35,9 @@ def test_a_closed_terminal_that_is_ignored_stays_ignored() -> None:
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
         assert signal.SIGHUP not in ending()
-        with stoppable() as told:
+        with stoppable() as reported:
             os.kill(os.getpid(), signal.SIGHUP)
-            assert not told(), "as under nohup"
+            assert not reported(), "as under nohup"
     finally:
         signal.signal(signal.SIGHUP, before)
 

@@ -14,8 +14,8 @@ from cubeyard.cli.images import print_images, read_image
 def test_an_image_is_read_with_words_as_a_shell_would() -> None:
     assert read_image(None, None, [], None) == []
     assert read_image("web:1", None, [], None) == [{"image": "web:1"}]
-    found = read_image("web", "sh -c 'echo a b'", ["A=1", "B=x=y"], "00, 01")
-    assert found == [
+    result = read_image("web", "sh -c 'echo a b'", ["A=1", "B=x=y"], "00, 01")
+    assert result == [
         {
             "image": "web",
             "command": ["sh", "-c", "echo a b"],
@@ -52,7 +52,7 @@ def test_a_report_names_what_ended() -> None:
     ended = [{"server": f"{at:02}", "status": 3, "message": "no room", "at_secs": 1.5} for at in range(10)]
     console = Console(file=io.StringIO(), width=200)
     print_images(console, [{"image": "web:1", "servers": ["00", "01"], "ended": ended}])
-    said = console.file.getvalue()  # type: ignore[attr-defined]
-    assert "image web:1 beside 2 servers" in said
-    assert "1.5 s  its program on server 00 ended with status 3: no room" in said
-    assert "and 2 more" in said
+    message = console.file.getvalue()  # type: ignore[attr-defined]
+    assert "image web:1 beside 2 servers" in message
+    assert "1.5 s  its program on server 00 ended with status 3: no room" in message
+    assert "and 2 more" in message

@@ -23,17 +23,17 @@ def cubeyard(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_a_life_gives_its_document_and_its_table(tmp_path: Path) -> None:
-    asked = ("--spec", SPEC, "--seeds", "10", "--visits", "6", "--spares", "server=2", "--rate", "disk=0.2")
-    done = cubeyard(tmp_path, *asked, "--json")
+    request = ("--spec", SPEC, "--seeds", "10", "--visits", "6", "--spares", "server=2", "--rate", "disk=0.2")
+    done = cubeyard(tmp_path, *request, "--json")
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
-    assert [one["policy"] for one in document["policies"]] == [
+    assert [policy["policy"] for policy in document["policies"]] == [
         {},
         {"visit_months": 6.0},
         {"visit_months": 6.0, "spares": {"server": 2}},
     ]
-    assert next(one for one in document["rates"] if one["part"] == "disk")["basis"] == "set"
-    table = cubeyard(tmp_path, *asked).stdout
+    assert next(rate for rate in document["rates"] if rate["part"] == "disk")["basis"] == "set"
+    table = cubeyard(tmp_path, *request).stdout
     assert "Sealed" in table
     assert "Servers after 5 years" in table
     assert "Modelled" in table

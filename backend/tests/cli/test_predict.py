@@ -108,8 +108,8 @@ def test_a_link_carries_less_as_an_emulation_would_be_told(tmp_path: Path) -> No
     )
     assert document["failures"]["degraded_links"] == 32
     assert document["abt_gbps"] == pytest.approx(1)
-    said = cubeyard(tmp_path, "predict", "--spec", json.dumps(SMALL), "--fault", "link-loss:5%=2 links")
-    assert b"Carrying less" in said.stdout
+    message = cubeyard(tmp_path, "predict", "--spec", json.dumps(SMALL), "--fault", "link-loss:5%=2 links")
+    assert b"Carrying less" in message.stdout
 
 
 @pytest.mark.parametrize(

@@ -54,14 +54,14 @@ class Node:
 
 def children() -> list[int]:
     """Processes of services, started by any process."""
-    found = []
+    matches = []
     for entry in Path("/proc").glob("[0-9]*"):
         try:
             if str(processes.LIBRARY).encode() in (entry / "cmdline").read_bytes().split(b"\0"):
-                found.append(int(entry.name))
+                matches.append(int(entry.name))
         except OSError:
             continue
-    return found
+    return matches
 
 
 def parent(pid: int) -> int:

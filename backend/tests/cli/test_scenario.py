@@ -23,10 +23,10 @@ def test_a_scenario_that_holds(tmp_path: Path) -> None:
     assert "held" in done.output
     suite = ElementTree.parse(junit).getroot()
     assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("3", "0", "0")
-    found = json.loads(results.read_text())
-    assert [one["seed"] for one in found["points"]] == [1, 2, 3, 4, 5]
-    least = min(one["result"]["abt_gbps"] for one in found["points"])
-    shares = found["verdict"]["hypotheses"][1]
+    result = json.loads(results.read_text())
+    assert [point["seed"] for point in result["points"]] == [1, 2, 3, 4, 5]
+    least = min(point["result"]["abt_gbps"] for point in result["points"])
+    shares = result["verdict"]["hypotheses"][1]
     healthy = RUNNER.invoke(scenario_app, ["run", "-"], input=Path(file).read_text().replace("ratio: 0.1", "ratio: 0"))
     assert healthy.exit_code == 4, "two of the hypotheses are shares of the baseline, and nothing fails"
     assert "No fault was injected" in healthy.output

@@ -148,7 +148,7 @@ def test_the_python_template_does_what_the_module_does_the_same_each_time(
     words = ("service", "test", "greeting/greeting.py", "--json")
     done = cubeyard(*words)
     assert done.exit_code == 0, done.output
-    report, module = (json.loads(one.stdout) for one in (done, cubeyard("service", "test", GREETING, "--json")))
+    report, module = (json.loads(item.stdout) for item in (done, cubeyard("service", "test", GREETING, "--json")))
     kept = ("servers", "delivered", "carried", "hops", "lost", "answers", "said")
     assert {name: report[name] for name in kept} == {name: module[name] for name in kept}
     assert report["counters"] == {"counter-0": 27}
@@ -252,7 +252,7 @@ def test_the_example_of_a_whole_service_is_of_its_sources_and_counts_words() -> 
 def test_the_example_s_sources_make_the_module_that_is_kept(tmp_path: Path) -> None:
     """By its own Makefile, with the clang that makes the programs of the kernel, and the linker of
     the Rust toolchain."""
-    clang = next((found for name in ("clang-19", "clang") if (found := shutil.which(name))), None)
+    clang = next((result for name in ("clang-19", "clang") if (result := shutil.which(name))), None)
     version = subprocess.run([clang, "-dumpversion"], capture_output=True, text=True, check=True) if clang else None
     if version is None or version.stdout.strip() != MADE_WITH:
         pytest.skip(
@@ -275,14 +275,14 @@ def test_zig_declares_what_the_header_does() -> None:
     declared = {}
     for name, result, words in re.findall(r'CUBE_IMPORT\("(\w+)"\) ([\w ]+?) cube_\w+\((.*?)\);', header):
         parameters = [] if words == "void" else [re.fullmatch(r"(.*?)\w+", word.strip()) for word in words.split(",")]
-        declared[name] = ([c_types[one[1].strip()] for one in parameters if one], c_types[result])
+        declared[name] = ([c_types[parameter[1].strip()] for parameter in parameters if parameter], c_types[result])
     zig = (TEMPLATES / "cubeyard.zig").read_text()
-    found = {
+    matches = {
         name: ([word.split(":")[1].strip() for word in words.split(",") if word], result)
         for name, words, result in re.findall(r'extern "cubeyard" fn (\w+)\((.*?)\) (\w+);', zig)
     }
     assert len(declared) > 20
-    assert found == declared
+    assert matches == declared
     assert "export fn buffer()" in zig
 
 
@@ -296,8 +296,8 @@ def built(folder: Path, *command: str) -> Result:
 def rust_builds_modules() -> bool:
     if shutil.which("rustc") is None:
         return False
-    found = subprocess.run(["rustc", "--print", "sysroot"], capture_output=True, text=True, check=True).stdout.strip()
-    return Path(found, "lib", "rustlib", "wasm32-unknown-unknown").is_dir()
+    result = subprocess.run(["rustc", "--print", "sysroot"], capture_output=True, text=True, check=True).stdout.strip()
+    return Path(result, "lib", "rustlib", "wasm32-unknown-unknown").is_dir()
 
 
 @pytest.mark.skipif(not rust_builds_modules(), reason="needs: rustup target add wasm32-unknown-unknown")

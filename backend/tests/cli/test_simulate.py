@@ -90,15 +90,15 @@ def test_a_short_timeout_saves_an_incast(tmp_path: Path) -> None:
 def test_sack_and_cubic_are_printed_with_what_they_leave_out(tmp_path: Path) -> None:
     arguments = ("--workload", '{"kind":"incast","bytes":1000000}', "--link-gbps", "1", "--set", "queue_bytes=32000")
     settings = ("--set", "recovery=sack", "--set", "congestion=cubic")
-    plain, told = simulated(tmp_path, *arguments), simulated(tmp_path, *arguments, *settings)
-    assert (told["choices"]["recovery"], told["choices"]["congestion"]) == ("sack", "cubic")
+    plain, reported = simulated(tmp_path, *arguments), simulated(tmp_path, *arguments, *settings)
+    assert (reported["choices"]["recovery"], reported["choices"]["congestion"]) == ("sack", "cubic")
     for rfc in ("RFC 6675", "RFC 9438"):
-        assert any(rfc in one for one in told["choices"]["assumptions"])
-        assert not any(rfc in one for one in plain["choices"]["assumptions"])
+        assert any(rfc in assumption for assumption in reported["choices"]["assumptions"])
+        assert not any(rfc in assumption for assumption in plain["choices"]["assumptions"])
     # Segments that the receiver has acknowledged are not sent again.
-    assert told["retransmits"] == told["drops"]
+    assert reported["retransmits"] == reported["drops"]
     assert plain["retransmits"] > plain["drops"]
-    sizes = told["bytes"]
+    sizes = reported["bytes"]
     assert sizes["sent"] == sizes["received"] + sizes["dropped"] + sizes["in_flight"]
     done = cubeyard(tmp_path, "--spec", json.dumps(SMALL), *settings, "--set", "coupling=lia")
     assert done.returncode == 2
@@ -110,14 +110,14 @@ def test_notices_of_congestion_hold_an_incast_back_without_drops(tmp_path: Path)
     """Target queues of 25 to 200 KB; the output includes the chosen one."""
     arguments = ("--workload", '{"kind":"incast","bytes":2000000}', "--link-gbps", "1", "--set", "queue_bytes=2000000")
     settings = ("--set", "congestion_notices=qcn", "--set", "hop_delay_secs=5e-6")
-    told = [
+    reported = [
         simulated(tmp_path, *arguments, *settings, "--set", f"qcn_queue_bytes={queue}") for queue in (25_000, 200_000)
     ]
-    for document, queue in zip(told, (25_000, 200_000), strict=True):
+    for document, queue in zip(reported, (25_000, 200_000), strict=True):
         assert (document["drops"], document["choices"]["qcn_queue_bytes"]) == (0, queue)
         assert document["notices"] > 0
-        assert any("802.1Qau" in one for one in document["choices"]["assumptions"])
-    waits = [max(link["mean_wait_secs"] for link in document["busiest_links"]) for document in told]
+        assert any("802.1Qau" in assumption for assumption in document["choices"]["assumptions"])
+    waits = [max(link["mean_wait_secs"] for link in document["busiest_links"]) for document in reported]
     assert waits[0] < waits[1]
     printed = cubeyard(tmp_path, "--spec", json.dumps(SMALL), *arguments, *settings)
     assert b"Congestion notices" in printed.stdout
@@ -129,10 +129,10 @@ def test_notices_of_congestion_hold_an_incast_back_without_drops(tmp_path: Path)
 @pytest.mark.long
 def test_requests_are_answered_within_a_bound_that_is_told(tmp_path: Path) -> None:
     workload = {"kind": "requests", "count": 50, "rate_per_sec": 1000, "latency_bound_secs": 0.001}
-    told = simulated(tmp_path, "--workload", json.dumps(workload), "--link-gbps", "1")["latency_secs"]
-    assert (told["requests"], told["unanswered"]) == (15 * 50, 0)
-    assert 0 < told["min"] <= told["median"] <= told["p99"] <= told["max"]
-    assert 0 < told["within_bound"] <= 1
+    latency_secs = simulated(tmp_path, "--workload", json.dumps(workload), "--link-gbps", "1")["latency_secs"]
+    assert (latency_secs["requests"], latency_secs["unanswered"]) == (15 * 50, 0)
+    assert 0 < latency_secs["min"] <= latency_secs["median"] <= latency_secs["p99"] <= latency_secs["max"]
+    assert 0 < latency_secs["within_bound"] <= 1
     arguments = ("--spec", json.dumps(SMALL), "--workload", json.dumps(workload), "--link-gbps", "1")
     printed = " ".join(cubeyard(tmp_path, *arguments).stdout.decode().split())
     assert "Latency, median" in printed
@@ -264,9 +264,9 @@ def test_what_is_too_much_or_zero_is_refused_with_its_limit(tmp_path: Path) -> N
     ]:
         done = cubeyard(tmp_path, "--spec", json.dumps(SMALL), *arguments)
         assert done.returncode == 2, (arguments, done.stderr)
-        told = " ".join(done.stderr.decode().split())
-        assert all(word in told for word in words), told
-        assert "Traceback" not in told
+        reported = " ".join(done.stderr.decode().split())
+        assert all(word in reported for word in words), reported
+        assert "Traceback" not in reported
 
 
 names = st.text("0123456789<>,-", min_size=1, max_size=8).filter(lambda name: name.strip() and name != "source")

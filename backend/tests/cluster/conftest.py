@@ -22,8 +22,8 @@ Json = dict[str, Any]
 def cluster() -> Iterator[Cluster]:
     if why := missing():
         pytest.fail(why)
-    with a_cluster() as found:
-        yield found
+    with a_cluster() as result:
+        yield result
 
 
 @pytest.fixture(scope="session")

@@ -31,9 +31,9 @@ class Emulate:
         return subprocess.Popen(words, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def finish(self, process: subprocess.Popen[str], code: int = 0) -> Json:
-        out, said = process.communicate(timeout=240)
-        assert process.returncode == code, (process.returncode, said)
-        return json.loads(out) if out else {"said": " ".join(said.split())}
+        out, message = process.communicate(timeout=240)
+        assert process.returncode == code, (process.returncode, message)
+        return json.loads(out) if out else {"said": " ".join(message.split())}
 
     def run(self, *arguments: str, code: int = 0) -> Json:
         return self.finish(self.start(*arguments), code)
@@ -41,6 +41,6 @@ class Emulate:
 
 def check_report(found: Json) -> None:
     assert len(found["per_flow"]) == 16 * 15
-    assert min(one["goodput_bits_per_sec"] for one in found["per_flow"]) > 0, "every server reaches every other one"
+    assert min(flow["goodput_bits_per_sec"] for flow in found["per_flow"]) > 0, "every server reaches every other one"
     assert found["windows"]["before"]["goodput_bits_per_sec"] > 0.8 * found["ideal_bits_per_sec"]
     assert found["timings"]["kept"] == []

@@ -104,11 +104,11 @@ def _running(pod: Json) -> Json:
     now = _now()
     statuses = [
         {
-            "name": one["name"], "image": one["image"], "imageID": "", "ready": True, "started": True, "restartCount": 0,
+            "name": container["name"], "image": container["image"], "imageID": "", "ready": True, "started": True, "restartCount": 0,
             "containerID": f"containerd://{hashlib.sha256(pod['metadata']['uid'].encode()).hexdigest()}",
             "state": {"running": {"startedAt": now}},
         }
-        for one in pod["spec"]["containers"]
+        for container in pod["spec"]["containers"]
     ]  # fmt: skip
     return {"status": {"phase": "Running", "startTime": now, "containerStatuses": statuses}}
 
@@ -132,21 +132,21 @@ def _exact_now() -> str:
 def fake_nodes(cluster: Cluster, count: int) -> Iterator[FakeNodes]:
     """Ready, and free to be scheduled on."""
     nodes = FakeNodes(cluster, [f"fake-{number:03}" for number in range(count)])
-    threads = [threading.Thread(target=one, daemon=True) for one in (nodes.beat, nodes.play)]
+    threads = [threading.Thread(target=item, daemon=True) for item in (nodes.beat, nodes.play)]
     try:
         nodes.make()
-        for one in threads:
-            one.start()
+        for thread in threads:
+            thread.start()
         core = client.CoreV1Api(cluster.api)
 
         def free() -> bool:
             listed = core.list_node(label_selector=FAKE).items
-            return len(listed) == count and not any(one.spec.taints for one in listed)
+            return len(listed) == count and not any(item.spec.taints for item in listed)
 
         wait(free, "the fake nodes are not free to be scheduled on")
         yield nodes
     finally:
         nodes.remove()
-        for one in threads:
-            one.join(BEAT_SECS)
+        for thread in threads:
+            thread.join(BEAT_SECS)
         time.sleep(0.1)

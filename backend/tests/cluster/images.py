@@ -20,14 +20,14 @@ def archive(target: Path, name: str, files: dict[str, Path], folders: tuple[str,
     held = io.BytesIO()
     with tarfile.open(fileobj=held, mode="w") as layer:
         for folder in folders:
-            one = tarfile.TarInfo(folder)
-            one.type, one.mode = tarfile.DIRTYPE, 0o755
-            layer.addfile(one)
+            item = tarfile.TarInfo(folder)
+            item.type, item.mode = tarfile.DIRTYPE, 0o755
+            layer.addfile(item)
         for place, source in files.items():
-            one = tarfile.TarInfo(place)
-            one.size, one.mode = source.stat().st_size, 0o755
+            item = tarfile.TarInfo(place)
+            item.size, item.mode = source.stat().st_size, 0o755
             with source.open("rb") as content:
-                layer.addfile(one, content)
+                layer.addfile(item, content)
     content = held.getvalue()
     config: Json = {
         "architecture": "amd64",
@@ -40,6 +40,6 @@ def archive(target: Path, name: str, files: dict[str, Path], folders: tuple[str,
     manifest = [{"Config": identity, "RepoTags": [f"{name}:1"], "Layers": ["layer.tar"]}]
     with tarfile.open(target, "w") as whole:
         for place, bytes_ in (("layer.tar", content), (identity, described), ("manifest.json", orjson.dumps(manifest))):
-            one = tarfile.TarInfo(place)
-            one.size = len(bytes_)
-            whole.addfile(one, io.BytesIO(bytes_))
+            item = tarfile.TarInfo(place)
+            item.size = len(bytes_)
+            whole.addfile(item, io.BytesIO(bytes_))

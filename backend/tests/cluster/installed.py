@@ -53,7 +53,7 @@ def rendered(*values: str, release: str = "cubeyard") -> str:
 
 
 def documents(*values: str, release: str = "cubeyard") -> list[Json]:
-    return [one for one in yaml.safe_load_all(rendered(*values, release=release)) if one]
+    return [item for item in yaml.safe_load_all(rendered(*values, release=release)) if item]
 
 
 def install(cluster: Cluster, database_url: str) -> Service:
@@ -83,11 +83,11 @@ def outside(cluster: Cluster) -> Json:
     """The value of CUBEYARD_CLUSTER for a worker outside the cluster, with the permissions of the
     chart's worker."""
     core = client.CoreV1Api(cluster.api)
-    told: Json = yaml.safe_load(core.read_namespaced_config_map("cubeyard-cluster", NAMESPACE).data["cluster.json"])
+    reported: Json = yaml.safe_load(core.read_namespaced_config_map("cubeyard-cluster", NAMESPACE).data["cluster.json"])
     keys = core.read_namespaced_secret("cubeyard-keys", NAMESPACE).data
     token = core.create_namespaced_service_account_token("cubeyard-worker", NAMESPACE, {"spec": {}}).status.token
     return {
-        **told,
+        **reported,
         "keys": _worker_keys(cluster.folder / "keys", keys),
         "kubeconfig": str(cluster.kubeconfig("worker", token)),
     }
@@ -95,7 +95,11 @@ def outside(cluster: Cluster) -> Json:
 
 def fabrics_ready(core: Any) -> int:
     pods = core.list_namespaced_pod(NAMESPACE, label_selector="app.kubernetes.io/component=fabric").items
-    return sum(all(one.ready for one in pod.status.container_statuses or [None]) for pod in pods if pod.status.pod_ip)
+    return sum(
+        all(container_status.ready for container_status in pod.status.container_statuses or [None])
+        for pod in pods
+        if pod.status.pod_ip
+    )
 
 
 def _worker_keys(folder: Path, data: dict[str, str]) -> str:
@@ -107,48 +111,52 @@ def _worker_keys(folder: Path, data: dict[str, str]) -> str:
 
 def _why(cluster: Cluster, core: Any) -> str:
     """Why the fabrics' containers wait, and their output."""
-    said = [cluster.nodes[0].said("kubelet")]
+    output = [cluster.nodes[0].said("kubelet")]
     for pod in core.list_namespaced_pod(NAMESPACE).items:
-        said.append(f"{pod.metadata.name}: {pod.status.phase} {pod.status.message or ''}")
-        for one in pod.status.container_statuses or []:
-            said.append(f"  {one.name}: {one.state.waiting or one.state.terminated or 'runs'}")
+        output.append(f"{pod.metadata.name}: {pod.status.phase} {pod.status.message or ''}")
+        for container_status in pod.status.container_statuses or []:
+            output.append(
+                f"  {container_status.name}: {container_status.state.waiting or container_status.state.terminated or 'runs'}"
+            )
             with suppress(ApiException):
-                said.append(
-                    core.read_namespaced_pod_log(pod.metadata.name, NAMESPACE, container=one.name, tail_lines=8)
+                output.append(
+                    core.read_namespaced_pod_log(
+                        pod.metadata.name, NAMESPACE, container=container_status.name, tail_lines=8
+                    )
                 )
     events = core.list_namespaced_event(NAMESPACE).items
-    return "\n".join([*said, *(f"{one.reason}: {one.message}" for one in events[-8:])])
+    return "\n".join([*output, *(f"{event.reason}: {event.message}" for event in events[-8:])])
 
 
 def left(cluster: Cluster) -> Json:
     """Possible leftovers of runs: pods, owners, names of namespaces, journals."""
     core = client.CoreV1Api(cluster.api)
-    found: Json = {
-        "pods": [one.metadata.name for one in core.list_namespaced_pod(SERVERS).items],
+    result: Json = {
+        "pods": [item.metadata.name for item in core.list_namespaced_pod(SERVERS).items],
         "owners": [
-            one.metadata.name
-            for one in core.list_namespaced_config_map(SERVERS).items
-            if one.metadata.name != "kube-root-ca.crt"
+            item.metadata.name
+            for item in core.list_namespaced_config_map(SERVERS).items
+            if item.metadata.name != "kube-root-ca.crt"
         ],
     }
     for node in cluster.nodes:
         for task in fabric_tasks(node):
             root = Path("/proc", str(task), "root", "run")
-            names = [one.name for one in (root / "netns").glob("*")] if (root / "netns").exists() else []
-            found[f"names on {node.name}"] = names
-            found[f"journal on {node.name}"] = [one.name for one in (root / "cubeyard/state/journal").glob("*")]
-    return {kind: some for kind, some in found.items() if some}
+            names = [path.name for path in (root / "netns").glob("*")] if (root / "netns").exists() else []
+            result[f"names on {node.name}"] = names
+            result[f"journal on {node.name}"] = [path.name for path in (root / "cubeyard/state/journal").glob("*")]
+    return {kind: some for kind, some in result.items() if some}
 
 
 def fabric_tasks(node: Any) -> list[int]:
     """The processes of the node's fabrics."""
-    found = []
+    matches = []
     for line in node.ctr("tasks", "list").splitlines()[1:]:
         pid = int(line.split()[1])
         with suppress(OSError):
             if b"cubeyard-fabric" in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[0]:
-                found.append(pid)
-    return found
+                matches.append(pid)
+    return matches
 
 
 def wait_for_pods(cluster: Cluster, count: int, secs: float = 60) -> list[Any]:
@@ -157,10 +165,10 @@ def wait_for_pods(cluster: Cluster, count: int, secs: float = 60) -> list[Any]:
     deadline = time.monotonic() + secs
     while True:
         pods = core.list_namespaced_pod(SERVERS).items
-        running = [one for one in pods if one.status.phase == "Running"]
+        running = [pod for pod in pods if pod.status.phase == "Running"]
         if len(running) == count:
             return running
-        assert time.monotonic() < deadline, [(one.metadata.name, one.status.phase) for one in pods]
+        assert time.monotonic() < deadline, [(pod.metadata.name, pod.status.phase) for pod in pods]
         time.sleep(0.2)
 
 

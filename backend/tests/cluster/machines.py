@@ -229,21 +229,21 @@ conf_dir = "{self.folder}/cni"
 
 def shims(address: str) -> list[int]:
     """The processes that watch over the containers of one containerd."""
-    found = []
+    matches = []
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():
             with suppress(OSError):
                 words = (folder / "cmdline").read_bytes().split(b"\0")
                 if b"containerd-shim" in words[0] and address.encode() in words:
-                    found.append(int(folder.name))
-    return found
+                    matches.append(int(folder.name))
+    return matches
 
 
 def group_hierarchies() -> list[Path]:
     root = Path("/sys/fs/cgroup")
     if (root / "cgroup.controllers").exists():
         return [root]
-    return [one for one in root.iterdir() if not one.is_symlink() and (one / "cgroup.procs").exists()]
+    return [path for path in root.iterdir() if not path.is_symlink() and (path / "cgroup.procs").exists()]
 
 
 def remove_group(group: Path) -> None:
@@ -252,7 +252,7 @@ def remove_group(group: Path) -> None:
     deadline = time.monotonic() + 10
     while group.exists() and time.monotonic() < deadline:
         for inner in sorted(
-            (one for one in (group, *group.rglob("*")) if one.is_dir()), key=lambda one: -len(one.parts)
+            (path for path in (group, *group.rglob("*")) if path.is_dir()), key=lambda path: -len(path.parts)
         ):
             with suppress(OSError):
                 for process in (inner / "cgroup.procs").read_text().split():
@@ -352,9 +352,9 @@ class Cluster:
     def ready_nodes(self) -> list[str]:
         nodes = client.CoreV1Api(self.api).list_node(_request_timeout=10).items
         return [
-            one.metadata.name
-            for one in nodes
-            if any(c.type == "Ready" and c.status == "True" for c in one.status.conditions or [])
+            node.metadata.name
+            for node in nodes
+            if any(c.type == "Ready" and c.status == "True" for c in node.status.conditions or [])
         ]
 
 
@@ -445,7 +445,7 @@ def _bring_images(root: Path, nodes: list[Node]) -> None:
     node = program(Settings(), NODE)
     assert node is not None
     archive(root / "pause.tar", PAUSE, {"node": node}, (), ["/node", "--socket", "@pause"])
-    for one in nodes:
-        copied(one.folder / "containerd")
-        one.start_containerd()
-        one.ctr("images", "import", str(root / "pause.tar"))
+    for item in nodes:
+        copied(item.folder / "containerd")
+        item.start_containerd()
+        item.ctr("images", "import", str(root / "pause.tar"))

@@ -29,7 +29,7 @@ def cache() -> Path:
 def built(name: str) -> Path:
     """Where a program of the Go module is, built; its name has the digest of what it is built
     from."""
-    digest = hashlib.sha256(b"".join((HERE / "go" / one).read_bytes() for one in ("go.sum", f"{name}.ldflags")))
+    digest = hashlib.sha256(b"".join((HERE / "go" / item).read_bytes() for item in ("go.sum", f"{name}.ldflags")))
     return cache() / f"{name}-{digest.hexdigest()[:16]}"
 
 

@@ -72,12 +72,12 @@ class Service:
     def wait(self, what: str, until: Callable[[], Any], secs: float = 90) -> Any:
         """Also through moments in which nobody answers."""
         deadline = time.monotonic() + secs
-        said: object = None
+        message: object = None
         while time.monotonic() < deadline:
             try:
-                if found := until():
-                    return found
+                if result := until():
+                    return result
             except (OSError, http.client.HTTPException, AssertionError) as error:
-                said = error
+                message = error
             time.sleep(0.2)
-        raise AssertionError(f"waited {secs:g} s for {what}; {said or 'nothing was refused'}")
+        raise AssertionError(f"waited {secs:g} s for {what}; {message or 'nothing was refused'}")

@@ -34,7 +34,7 @@ APART = (*("unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-pro
 def missing() -> str | None:
     """Why Slurm cannot run here; None if it can."""
     search = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
-    absent = [one for one in PROGRAMS if shutil.which(one, path=search) is None]
+    absent = [program for program in PROGRAMS if shutil.which(program, path=search) is None]
     if absent:
         return f"Slurm is not installed (no {', '.join(absent)}); `bin/setup test` installs {PACKAGES} where apt knows them"
     if os.geteuid() != 0:
@@ -114,15 +114,15 @@ class Slurm:
     def submit(self, database: str, *options: str, **more: str) -> str:
         """Submits an array of workers as in docs/how-to/workers.md; returns its id."""
         given = {"DATABASE_URL": database, "CUBEYARD_LOG_FORMAT": "json", **more}
-        told = self.call("sbatch", "--parsable", f"--chdir={self.output}", *options, str(WORKERS), **given)
-        return told.strip()
+        reported = self.call("sbatch", "--parsable", f"--chdir={self.output}", *options, str(WORKERS), **given)
+        return reported.strip()
 
     def jobs(self, array: str) -> list[Job]:
         """All jobs of an array, including ended ones."""
-        told = self.call(
+        reported = self.call(
             "squeue", "--noheader", "--array", "--states=all", f"--jobs={array}", "--format=%i %T %N", "--sort=i"
         )
-        return [Job(*[*line.split(), ""][:3]) for line in told.splitlines()]
+        return [Job(*[*line.split(), ""][:3]) for line in reported.splitlines()]
 
     def states(self, array: str) -> list[str]:
         return [job.state for job in self.jobs(array)]
@@ -138,27 +138,27 @@ class Slurm:
 
     def story(self) -> str:
         """The state of every job and its last output, for error messages."""
-        told = self.call("squeue", "--noheader", "--array", "--states=all", "--format=%i %T %N %r")
-        logs = (f"{one.name}: {one.read_text()[-600:]}" for one in sorted(self.output.iterdir()))
-        return "\n".join([told, *logs])
+        reported = self.call("squeue", "--noheader", "--array", "--states=all", "--format=%i %T %N %r")
+        logs = (f"{path.name}: {path.read_text()[-600:]}" for path in sorted(self.output.iterdir()))
+        return "\n".join([reported, *logs])
 
     def points(self, job: str) -> int:
         """That its worker wrote."""
-        return sum(one.get("points", 0) for one in self.events(job))
+        return sum(event.get("points", 0) for event in self.events(job))
 
 
 def workers_of(array: str) -> dict[str, int]:
     """The processes of an array's workers on this machine, by the job's id."""
-    found = {}
+    result = {}
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():
             with suppress(OSError):
                 words = (folder / "cmdline").read_bytes().split(b"\0")
                 parts = (folder / "environ").read_text(errors="replace").split("\0")
-                given = {name: value for name, _, value in (one.partition("=") for one in parts)}
+                given = {name: value for name, _, value in (part.partition("=") for part in parts)}
                 if b"--until-idle" in words and given.get("SLURM_ARRAY_JOB_ID") == array:
-                    found[f"{array}_{given['SLURM_ARRAY_TASK_ID']}"] = int(folder.name)
-    return found
+                    result[f"{array}_{given['SLURM_ARRAY_TASK_ID']}"] = int(folder.name)
+    return result
 
 
 @contextmanager
@@ -225,6 +225,6 @@ PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 def _free_ports(count: int) -> list[int]:
     with ExitStack() as held:
         listening = [held.enter_context(socket.socket()) for _ in range(count)]
-        for one in listening:
-            one.bind(("127.0.0.1", 0))
-        return [int(one.getsockname()[1]) for one in listening]
+        for item in listening:
+            item.bind(("127.0.0.1", 0))
+        return [int(item.getsockname()[1]) for item in listening]

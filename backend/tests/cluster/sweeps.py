@@ -44,7 +44,7 @@ def workers(cluster: Cluster, count: int) -> Iterator[None]:
 def points_once(database: str, run: str) -> None:
     """Each point of SWEPT is in the database once, and frames are numbered without a gap."""
     with psycopg.connect(database) as connection:
-        told = "SELECT count(point), count(DISTINCT point), max(seq) - count(*) FROM run_frames WHERE run_id = %s"
-        (points, distinct, gaps) = connection.execute(told, (run,)).fetchone() or (0, 0, 0)
+        reported = "SELECT count(point), count(DISTINCT point), max(seq) - count(*) FROM run_frames WHERE run_id = %s"
+        (points, distinct, gaps) = connection.execute(reported, (run,)).fetchone() or (0, 0, 0)
     assert points == distinct == POINTS
     assert gaps == 0

@@ -40,10 +40,10 @@ DCELL = '{"family":"dcell","n":4,"k":1}'
 
 
 def test_the_nodes_say_what_they_have(emulate: Emulate) -> None:
-    found = probe(emulate.settings)
-    assert found.ready, found
-    assert found.modes == ["containers", "namespaces"]
-    assert [(host.name, host.ready, host.underlay_mtu) for host in found.hosts] == [
+    result = probe(emulate.settings)
+    assert result.ready, result
+    assert result.modes == ["containers", "namespaces"]
+    assert [(host.name, host.ready, host.underlay_mtu) for host in result.hosts] == [
         ("node-a", True, MTU), ("node-b", True, MTU),
     ]  # fmt: skip
 
@@ -51,9 +51,9 @@ def test_the_nodes_say_what_they_have(emulate: Emulate) -> None:
 def test_sixteen_servers_in_namespaces_of_two_nodes_survive_a_pulled_cable(emulate: Emulate, cluster: Cluster) -> None:
     """The dense mode: no pod for a server. Server 00 reaches 20, on the other node, by the pulled
     cable's switch."""
-    found = emulate.run("--mode", "namespaces", "--seconds", "6", "--fault", "cable-pulled=00/<1,0>@2-4")
-    check_report(found)
-    assert found["faults"][0]["moves"] > 0
+    result = emulate.run("--mode", "namespaces", "--seconds", "6", "--fault", "cable-pulled=00/<1,0>@2-4")
+    check_report(result)
+    assert result["faults"][0]["moves"] > 0
     assert left(cluster) == {}
 
 
@@ -65,13 +65,13 @@ def test_sixteen_pods_on_two_nodes_survive_a_pulled_cable_and_a_killed_server(
         "--fault", "cable-pulled=00/<1,0>@2-4", "--fault", "server-frozen=11@4-5", "--fault", "server-killed=33@6-8",
     )  # fmt: skip
     pods = wait_for_pods(cluster, 16)
-    assert sorted({one.spec.node_name for one in pods}) == ["node-a", "node-b"]
+    assert sorted({pod.spec.node_name for pod in pods}) == ["node-a", "node-b"]
     enforced = client.CoreV1Api(cluster.api).read_namespace(SERVERS).metadata.labels
     assert enforced["pod-security.kubernetes.io/enforce"] == "restricted"
     wait(lambda: network_down(cluster), "the cluster's network of the servers is not down", secs=20)
-    found = emulate.finish(process)
-    check_report(found)
-    cable, frozen, killed = found["faults"]
+    result = emulate.finish(process)
+    check_report(result)
+    cable, frozen, killed = result["faults"]
     assert cable["moves"] > 0
     assert frozen["recovered_at_secs"] is not None
     assert killed["recovered_at_secs"] is not None, "another pod took its place"
@@ -81,11 +81,11 @@ def test_sixteen_pods_on_two_nodes_survive_a_pulled_cable_and_a_killed_server(
 def test_a_dcell_has_its_direct_cables_over_two_nodes(emulate: Emulate, cluster: Cluster) -> None:
     """Twenty servers, each with a cable to a server of another cell: the cables between the nodes
     are separate tunnels."""
-    found = emulate.finish(
+    result = emulate.finish(
         emulate.start("--mode", "namespaces", "--workload", "permutation", "--seconds", "4", spec=DCELL)
     )
-    assert len(found["per_flow"]) == 20
-    assert min(one["goodput_bits_per_sec"] for one in found["per_flow"]) > 0
+    assert len(result["per_flow"]) == 20
+    assert min(flow["goodput_bits_per_sec"] for flow in result["per_flow"]) > 0
     assert left(cluster) == {}
 
 
@@ -93,11 +93,11 @@ def test_a_pod_that_somebody_deletes_is_a_lost_server_and_the_rest_goes_on(emula
     process = emulate.start("--mode", "containers", "--seconds", "8")
     pods = wait_for_pods(cluster, 16)
     time.sleep(5)
-    (gone,) = [one.metadata.name for one in pods if one.metadata.labels["cubeyard.server"] == "5"]
+    (gone,) = [pod.metadata.name for pod in pods if pod.metadata.labels["cubeyard.server"] == "5"]
     client.CoreV1Api(cluster.api).delete_namespaced_pod(gone, SERVERS, grace_period_seconds=1)
-    found = emulate.finish(process)
-    assert [one["server"] for one in found["events"] if one["kind"] == "node-lost"] == [5]
-    assert found["timings"]["kept"] == []
+    result = emulate.finish(process)
+    assert [event["server"] for event in result["events"] if event["kind"] == "node-lost"] == [5]
+    assert result["timings"]["kept"] == []
     assert left(cluster) == {}
 
 
@@ -110,7 +110,7 @@ def network_down(cluster: Cluster) -> bool:
             if Path(f"/proc/{pid}/cmdline").read_bytes().startswith(b"/app/.setup/programs/cubeyard-node"):
                 words = ["nsenter", "--net", f"--target={pid}", "ip", "-oneline", "link", "show", "eth0"]
                 states.append(subprocess.run(words, capture_output=True, text=True, check=True).stdout)
-    return len(states) == 16 and not any("UP" in re.split("[<>]", one)[1].split(",") for one in states)
+    return len(states) == 16 and not any("UP" in re.split("[<>]", state)[1].split(",") for state in states)
 
 
 def test_a_worker_that_is_killed_leaves_nothing_once_the_next_one_of_its_name_starts(
@@ -133,8 +133,8 @@ def test_a_killed_fabric_ends_the_run_by_name_and_comes_back_clean(emulate: Emul
     time.sleep(3)
     (fabric,) = fabric_tasks(cluster.nodes[1])
     os.kill(fabric, signal.SIGKILL)
-    said = emulate.finish(process, code=2)["said"]
-    assert "Host node-b:" in said, said
+    message = emulate.finish(process, code=2)["said"]
+    assert "Host node-b:" in message, message
     core = client.CoreV1Api(cluster.api)
     wait(
         lambda: len(fabric_tasks(cluster.nodes[1])) == 1 and fabrics_ready(core) == 2,
@@ -156,16 +156,16 @@ def test_quotas_and_missing_rights_are_told_before_anything_is_made(
             "the quota is not counted",
             secs=30,
         )
-        said = emulate.run("--mode", "containers", "--seconds", "5", code=2)["said"]
-        assert re.search(r"8 servers want 8 of pods; quota small .* has 5 left of 5", said), said
+        message = emulate.run("--mode", "containers", "--seconds", "5", code=2)["said"]
+        assert re.search(r"8 servers want 8 of pods; quota small .* has 5 left of 5", message), message
         assert left(cluster) == {}
     finally:
         core.delete_namespaced_resource_quota("small", SERVERS)
     token = core.create_namespaced_service_account_token("cubeyard-api", NAMESPACE, {"spec": {}}).status.token
     unable = Emulate(tmp_path, {**told, "kubeconfig": str(cluster.kubeconfig("unable", token))})
     assert [host.name for host in Hosts.of(unable.settings, Place.of(unable.settings)).every] == ["node-a", "node-b"]
-    said = unable.run("--mode", "containers", "--seconds", "5", code=2)["said"]
-    assert re.search(r"refuses: .*pods is forbidden|may not create pods", said), said
+    message = unable.run("--mode", "containers", "--seconds", "5", code=2)["said"]
+    assert re.search(r"refuses: .*pods is forbidden|may not create pods", message), message
     assert left(cluster) == {}
 
 
@@ -186,11 +186,11 @@ def test_quotas_and_missing_rights_are_told_before_anything_is_made(
 @pytest.mark.usefixtures("told")
 def test_the_api_server_takes_every_document_of_the_chart(cluster: Cluster, values: tuple[str, ...]) -> None:
     """A dry run under another name than the installed release."""
-    found = [one for one in documents(*values, release="other") if one["kind"] != "Namespace"]
-    assert {"Deployment", "StatefulSet", "Service", "Job"} <= {one["kind"] for one in found}
-    assert ("DaemonSet" in {one["kind"] for one in found}) == ("emulation.enabled=false" not in values)
-    assert ("Ingress" in {one["kind"] for one in found}) == ("api.ingress.enabled=true" in values)
-    for document in found:
+    matches = [item for item in documents(*values, release="other") if item["kind"] != "Namespace"]
+    assert {"Deployment", "StatefulSet", "Service", "Job"} <= {item["kind"] for item in matches}
+    assert ("DaemonSet" in {item["kind"] for item in matches}) == ("emulation.enabled=false" not in values)
+    assert ("Ingress" in {item["kind"] for item in matches}) == ("api.ingress.enabled=true" in values)
+    for document in matches:
         place = document["metadata"].get("namespace", NAMESPACE)
         utils.create_from_dict(cluster.api, document, namespace=place, dry_run="All")
 

@@ -39,16 +39,18 @@ def _imported(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Non
 def pod_of(cluster: Cluster, server: str) -> Any:
     """By its name; they are numbered by digits of base 4."""
     number = str(int(server, 4))
-    found = client.CoreV1Api(cluster.api).list_namespaced_pod(SERVERS, label_selector=f"cubeyard.server={number}").items
-    return found[0] if len(found) == 1 else None
+    result = (
+        client.CoreV1Api(cluster.api).list_namespaced_pod(SERVERS, label_selector=f"cubeyard.server={number}").items
+    )
+    return result[0] if len(result) == 1 else None
 
 
 def process_of(cluster: Cluster, server: str, container: str) -> int | None:
     """The first process of a server's container, or of its user's program, while it runs."""
     pod = pod_of(cluster, server)
-    for one in (pod and pod.status.container_statuses) or []:
-        if one.name == container and one.state.running is not None:
-            identity = one.container_id.rpartition("://")[2]
+    for container_status in (pod and pod.status.container_statuses) or []:
+        if container_status.name == container and container_status.state.running is not None:
+            identity = container_status.container_id.rpartition("://")[2]
             node = next(each for each in cluster.nodes if each.name == pod.spec.node_name)
             for line in node.ctr("tasks", "list").splitlines():
                 if line.startswith(identity):
@@ -94,17 +96,17 @@ def test_an_http_server_in_an_image_answers_across_nodes_and_shares_its_servers_
     assert (pod_of(cluster, "00").spec.node_name, pod.spec.node_name) == ("node-a", "node-b")
     assert pod.spec.automount_service_account_token is False
     second = pod.spec.containers[1]
-    address = next(one.value for one in second.env if one.name == "CUBEYARD_ADDRESS")
+    address = next(item.value for item in second.env if item.name == "CUBEYARD_ADDRESS")
     wanted = f"server 33 at {address}, good day"
     wait(lambda: fetch(here, address) == wanted, "the image does not answer", secs=30)
     status = Path(f"/proc/{there}/status").read_text()
-    told = dict(
+    reported = dict(
         line.split(":\t", 1)
         for line in status.splitlines()
         if line.startswith(("CapEff", "CapBnd", "NoNewPrivs", "Uid", "Seccomp:"))
     )
-    assert told.pop("Uid").split()[1] == "65534"
-    assert told == {"CapEff": "0" * 16, "CapBnd": "0" * 16, "NoNewPrivs": "1", "Seccomp": "2"}
+    assert reported.pop("Uid").split()[1] == "65534"
+    assert reported == {"CapEff": "0" * 16, "CapBnd": "0" * 16, "NoNewPrivs": "1", "Seccomp": "2"}
 
     wait(lambda: states(there) == {"T"}, "the image is not frozen with its server", secs=40)
     assert fetch(here, address) == ""
@@ -113,11 +115,11 @@ def test_an_http_server_in_an_image_answers_across_nodes_and_shares_its_servers_
     wait(lambda: states(there) == set(), "it is not killed with it", secs=20)
     wait(lambda: process_of(cluster, "33", "image") not in (None, there), "no other comes with the next pod", secs=40)
     wait(lambda: fetch(here, address) == wanted, "the next one does not answer", secs=30)
-    found = emulate.finish(process)
-    (image,) = found["images"]
+    result = emulate.finish(process)
+    (image,) = result["images"]
     assert (image["servers"], image["ended"]) == (["33"], []), "faults ended it, not itself"
     assert len(image["identities"]) == 1
-    assert found["timings"]["kept"] == []
+    assert result["timings"]["kept"] == []
     assert left(cluster) == {}
 
 
@@ -141,9 +143,9 @@ def test_nobody_beside_a_server_can_take_its_place_before_the_fabric(emulate: Em
         done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=20)
         assert done.stdout.strip() in ("b''", ""), "it got a message of the fabric"
         assert "timed out" not in done.stderr, "it stays connected"
-    found = emulate.finish(process)
-    assert min(one["goodput_bits_per_sec"] for one in found["per_flow"]) > 0, "its node has lost nothing"
-    assert not [one for one in found["events"] if one["kind"] == "node-lost"]
+    result = emulate.finish(process)
+    assert min(flow["goodput_bits_per_sec"] for flow in result["per_flow"]) > 0, "its node has lost nothing"
+    assert not [event for event in result["events"] if event["kind"] == "node-lost"]
 
 
 LOOK = "/busybox sh -c '/busybox cat /sys/class/net/eth0/flags; exec /busybox sleep 1000'"
@@ -177,10 +179,10 @@ def sockets(process: int) -> str:
 def test_one_that_ends_later_is_an_event_with_its_last_words(emulate: Emulate, cluster: Cluster) -> None:
     command = "/busybox sh -c 'sleep 16; echo no more room; exit 3'"
     words = ("--image", IMAGE, "--image-command", command, "--image-servers", "01")
-    found = emulate.run("--mode", "containers", "--seconds", "22", *words)
-    (event,) = [one for one in found["events"] if one["kind"] == "program-ended"]
+    result = emulate.run("--mode", "containers", "--seconds", "22", *words)
+    (event,) = [item for item in result["events"] if item["kind"] == "program-ended"]
     assert (event["status"], event["message"], event["image"]) == (3, "no more room", IMAGE)
-    assert [one["server"] for one in found["images"][0]["ended"]] == ["01"]
+    assert [item["server"] for item in result["images"][0]["ended"]] == ["01"]
     assert left(cluster) == {}
 
 
@@ -195,6 +197,6 @@ def test_one_that_ends_later_is_an_event_with_its_last_words(emulate: Emulate, c
 def test_what_does_not_run_is_told_by_server_and_image_and_nothing_is_left(
     emulate: Emulate, cluster: Cluster, words: tuple[str, ...], said: str
 ) -> None:
-    told = emulate.run("--mode", "containers", "--seconds", "20", *words, "--image-servers", "01", code=2)["said"]
-    assert said in told, told
+    reported = emulate.run("--mode", "containers", "--seconds", "20", *words, "--image-servers", "01", code=2)["said"]
+    assert said in reported, reported
     assert left(cluster) == {}

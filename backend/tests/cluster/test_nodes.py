@@ -34,13 +34,13 @@ other node's parts."""
 def evict(core: Any, pod: Any) -> int:
     """Evicts a pod like `kubectl drain`. Returns the status: 429 if a budget does not allow it
     now."""
-    told = {
+    reported = {
         "apiVersion": "policy/v1",
         "kind": "Eviction",
         "metadata": {"name": pod.metadata.name, "namespace": pod.metadata.namespace},
     }
     try:
-        core.create_namespaced_pod_eviction(pod.metadata.name, pod.metadata.namespace, told)
+        core.create_namespaced_pod_eviction(pod.metadata.name, pod.metadata.namespace, reported)
     except ApiException as error:
         return int(error.status)
     return 201
@@ -52,16 +52,16 @@ def drained(core: Any, node: str, secs: float = 120) -> list[str]:
     held_up: list[str] = []
     deadline = time.monotonic() + secs
     while True:
-        found = [
+        matches = [
             pod
             for space in (NAMESPACE, SERVERS)
             for pod in core.list_namespaced_pod(space, field_selector=f"spec.nodeName={node}").items
-            if not any(one.kind == "DaemonSet" for one in pod.metadata.owner_references or [])
+            if not any(owner_reference.kind == "DaemonSet" for owner_reference in pod.metadata.owner_references or [])
         ]
-        if not found:
+        if not matches:
             return held_up
-        assert time.monotonic() < deadline, [one.metadata.name for one in found]
-        for pod in found:
+        assert time.monotonic() < deadline, [item.metadata.name for item in matches]
+        for pod in matches:
             if pod.metadata.deletion_timestamp is None:
                 status = evict(core, pod)
                 assert status in (201, 404, 429), (pod.metadata.name, status)
@@ -88,22 +88,22 @@ def test_a_drained_node_ends_the_run_by_name_and_the_services_move(
     time.sleep(5)
     with cordoned(core, "node-b"):
         drained(core, "node-b")
-        said = emulate.finish(process, code=2)["said"]
-        assert "error: Host node-b: All servers' containers ended at once" in said, said
+        message = emulate.finish(process, code=2)["said"]
+        assert "error: Host node-b: All servers' containers ended at once" in message, message
         wait(lambda: not left(cluster), "something is left", lambda: str(left(cluster)), secs=20)
         wait(lambda: ready(core, "api") == 2 and ready(core, "worker") == WORKERS, "they do not move", secs=120)
-        assert {one.spec.node_name for one in listed(core, "api") + listed(core, "worker")} == {"node-a"}
+        assert {item.spec.node_name for item in listed(core, "api") + listed(core, "worker")} == {"node-a"}
         assert service.get("/healthz")["status"] == "ok"
 
 
 def listed(core: Any, component: str) -> list[Any]:
-    found = core.list_namespaced_pod(NAMESPACE, label_selector=f"app.kubernetes.io/component={component}").items
-    return [one for one in found if one.metadata.deletion_timestamp is None]
+    result = core.list_namespaced_pod(NAMESPACE, label_selector=f"app.kubernetes.io/component={component}").items
+    return [item for item in result if item.metadata.deletion_timestamp is None]
 
 
 def ready(core: Any, component: str) -> int:
     return sum(
-        all(one.ready for one in pod.status.container_statuses or [None])
+        all(container_status.ready for container_status in pod.status.container_statuses or [None])
         for pod in listed(core, component)
         if pod.status.pod_ip
     )
@@ -132,17 +132,17 @@ def test_a_node_that_is_cut_off_ends_the_run_by_name_and_keeps_nothing_once_it_i
     time.sleep(5)
     with cut_off(cluster.nodes[1]):
         began = time.monotonic()
-        said = emulate.finish(process, code=2)["said"]
+        message = emulate.finish(process, code=2)["said"]
         took = time.monotonic() - began
-        print(f"the run ended {took:.1f} s after the node was cut off: {said[-300:]}")
+        print(f"the run ended {took:.1f} s after the node was cut off: {message[-300:]}")
         assert re.search(
             "error: Host node-b: (The connection to )?cubeyard-fabric (broke|did not answer|has sent nothing|went away|does not answer)",
-            said,
-        ), said
+            message,
+        ), message
         assert took < OVER_SECS
-        found = left(cluster)
-        assert {one.spec.node_name for one in core.list_namespaced_pod(SERVERS).items} <= {"node-b"}
-        assert not any(place.endswith("node-a") for place in found), found
+        result = left(cluster)
+        assert {item.spec.node_name for item in core.list_namespaced_pod(SERVERS).items} <= {"node-b"}
+        assert not any(place.endswith("node-a") for place in result), result
     wait(lambda: len(cluster.ready_nodes()) == 2 and fabrics_ready(core) == 2, "the node is not back", secs=90)
 
     def nothing() -> bool:
@@ -164,20 +164,20 @@ EMULATED: Json = {
 
 def a_worker_on(core: Any, node: str, other: str) -> None:
     """Earlier tests may have left all of them on the other node."""
-    if node not in {one.spec.node_name for one in listed(core, "worker")}:
+    if node not in {item.spec.node_name for item in listed(core, "worker")}:
         with cordoned(core, other):
             core.delete_namespaced_pod(f"cubeyard-worker-{WORKERS - 1}", NAMESPACE)
-            wait(lambda: node in {one.spec.node_name for one in listed(core, "worker")}, "no worker moves", secs=60)
+            wait(lambda: node in {item.spec.node_name for item in listed(core, "worker")}, "no worker moves", secs=60)
             wait(lambda: ready(core, "worker") == WORKERS, "the worker that moved is not ready", secs=120)
 
 
 def whose(core: Any, count: int = 16) -> str:
     """The node of the worker whose servers run; empty while not all do."""
     servers = core.list_namespaced_pod(SERVERS).items
-    if sum(one.status.phase == "Running" for one in servers) < count:
+    if sum(server.status.phase == "Running" for server in servers) < count:
         return ""
     owner = str(servers[0].metadata.labels["cubeyard.place"])
-    return next(str(one.spec.node_name) for one in listed(core, "worker") if owner.endswith(one.metadata.name))
+    return next(str(item.spec.node_name) for item in listed(core, "worker") if owner.endswith(item.metadata.name))
 
 
 def fabrics_known(core: Any) -> list[str]:
@@ -187,8 +187,8 @@ def fabrics_known(core: Any) -> list[str]:
     ready = {
         pod.spec.node_name
         for pod in pods
-        for one in pod.status.conditions
-        if (one.type, one.status) == ("Ready", "True")
+        for condition in pod.status.conditions
+        if (condition.type, condition.status) == ("Ready", "True")
     }
     return sorted(ready)
 
@@ -196,9 +196,9 @@ def fabrics_known(core: Any) -> list[str]:
 def state_of(database: str, run: str) -> tuple[str, str, int]:
     """State, reason and attempts from the database, because an API pod can be cut off too."""
     with psycopg.connect(database) as connection:
-        found = connection.execute("SELECT state, reason, attempts FROM runs WHERE id = %s", (run,)).fetchone()
-    assert found is not None
-    return found
+        result = connection.execute("SELECT state, reason, attempts FROM runs WHERE id = %s", (run,)).fetchone()
+    assert result is not None
+    return result
 
 
 def test_an_emulation_whose_worker_is_cut_off_ends_and_leaves_nothing_once_it_is_back(
@@ -234,9 +234,9 @@ def test_an_emulation_whose_worker_is_cut_off_ends_and_leaves_nothing_once_it_is
         after = service.wait("the next run to start", lambda: service.start_run(EMULATED))
         wait(lambda: state_of(database, after)[0] not in {"queued", "running"}, "the queue stands still", secs=120)
         assert state_of(database, after)[0] == "succeeded", state_of(database, after)
-        found = left(cluster)
-        assert not {"pods", "owners"} & set(found), found
-        assert not any(place.endswith("node-a") for place in found), found
+        result = left(cluster)
+        assert not {"pods", "owners"} & set(result), result
+        assert not any(place.endswith("node-a") for place in result), result
     wait(lambda: len(cluster.ready_nodes()) == 2 and fabrics_ready(core) == 2, "the node is not back", secs=90)
     wait(lambda: left(cluster) == {}, "something is left", lambda: str(left(cluster)), secs=120)
     wait(lambda: ready(core, "api") == 2 and ready(core, "worker") == WORKERS, "not all are back", secs=180)
@@ -285,22 +285,22 @@ def test_a_budget_holds_an_eviction_until_the_first_one_is_back(
     wait(lambda: ready(core, component) == 2, "not both are ready")
     first, second = listed(core, component)
     (budget,) = [
-        one
-        for one in client.PolicyV1Api(cluster.api).list_namespaced_pod_disruption_budget(NAMESPACE).items
-        if one.spec.selector.match_labels["app.kubernetes.io/component"] == component
+        item
+        for item in client.PolicyV1Api(cluster.api).list_namespaced_pod_disruption_budget(NAMESPACE).items
+        if item.spec.selector.match_labels["app.kubernetes.io/component"] == component
     ]
     wait(lambda: budget_allows(cluster, budget.metadata.name) == 1, "the budget does not count both")
     assert evict(core, first) == 201
     assert evict(core, second) == 429, "the other one has to stay"
-    assert second.metadata.name in {one.metadata.name for one in listed(core, component)}
+    assert second.metadata.name in {item.metadata.name for item in listed(core, component)}
     wait(lambda: ready(core, component) == 2, "the first one is not back", secs=120)
     wait(lambda: budget_allows(cluster, budget.metadata.name) == 1, "the budget does not allow the next")
     assert service.get("/healthz")["status"] == "ok"
 
 
 def budget_allows(cluster: Cluster, name: str) -> int:
-    found = client.PolicyV1Api(cluster.api).read_namespaced_pod_disruption_budget(name, NAMESPACE)
-    return int(found.status.disruptions_allowed)
+    result = client.PolicyV1Api(cluster.api).read_namespaced_pod_disruption_budget(name, NAMESPACE)
+    return int(result.status.disruptions_allowed)
 
 
 def chunks_of(database: str, run: str) -> tuple[int, int]:
@@ -339,7 +339,7 @@ def test_points_of_workers_on_a_node_that_is_cut_off_are_done_by_the_others(
 ) -> None:
     core = client.CoreV1Api(cluster.api)
     with workers(cluster, 4):
-        nodes = sorted(one.spec.node_name for one in listed(core, "worker"))
+        nodes = sorted(item.spec.node_name for item in listed(core, "worker"))
         assert set(nodes) == {"node-a", "node-b"}, nodes
         run = service.start_run(SWEPT)
         wait(lambda: chunks_of(database, run)[0] == 4, "not all four are at it", lambda: str(chunks_of(database, run)))

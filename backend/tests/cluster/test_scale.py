@@ -40,24 +40,24 @@ class Counted:
 @contextmanager
 def counted(cluster: EmulationCluster) -> Iterator[Counted]:
     """The calls that Cubeyard's client of the cluster makes."""
-    rest, found, lock = connect(cluster).rest_client, Counted(), threading.Lock()
+    rest, result, lock = connect(cluster).rest_client, Counted(), threading.Lock()
     request = rest.request
 
     def one(method: str, url: str, *more: Any, **given: Any) -> Any:
         what = urlsplit(url).path.rpartition("/")[2] if method != "DELETE" else "all or one"
         with lock:
-            found.calls[f"{method} {what}"] += 1
-            found.at_a_time += 1
-            found.most_at_a_time = max(found.most_at_a_time, found.at_a_time)
+            result.calls[f"{method} {what}"] += 1
+            result.at_a_time += 1
+            result.most_at_a_time = max(result.most_at_a_time, result.at_a_time)
         try:
             return request(method, url, *more, **given)
         finally:
             with lock:
-                found.at_a_time -= 1
+                result.at_a_time -= 1
 
     rest.request = one
     try:
-        yield found
+        yield result
     finally:
         rest.request = request
 
@@ -65,7 +65,7 @@ def counted(cluster: EmulationCluster) -> Iterator[Counted]:
 def test_a_thousand_servers_on_a_hundred_nodes_take_a_call_each_and_little_more(cluster: Cluster, told: Json) -> None:
     settings = EmulationCluster.model_validate({**told, "start_secs": 240})
     core = client.CoreV1Api(cluster.api)
-    with fake_nodes(cluster, NODES) as nodes, counted(settings) as found:
+    with fake_nodes(cluster, NODES) as nodes, counted(settings) as result:
         hosts = [Host(name, Path("/nowhere")) for name in nodes.names]
         every = [Pods("home-worker-scale", settings, host.name) for host in hosts]
         parts = [{server: str(server) for server in part} for part in divided(COUNT, [1.0] * NODES)]
@@ -88,20 +88,20 @@ def test_a_thousand_servers_on_a_hundred_nodes_take_a_call_each_and_little_more(
             return found
 
         try:
-            containers = [one for part in on_every(hosts, up) for one in part.values()]
+            containers = [item for part in on_every(hosts, up) for item in part.values()]
             up_secs = time.monotonic() - began
             assert len(set(containers)) == COUNT
-            placed = Counter(one.spec.node_name for one in core.list_namespaced_pod(SERVERS).items)
+            placed = Counter(item.spec.node_name for item in core.list_namespaced_pod(SERVERS).items)
             assert placed == dict.fromkeys(nodes.names, COUNT // NODES)
         finally:
             down_began = time.monotonic()
             on_every(hosts, lambda host: every[host].remove(RUN))
             down_secs = time.monotonic() - down_began
         looks = (time.monotonic() - began) / LOOK_SECS
-    print(f"{COUNT} pods on {NODES} nodes: up {up_secs:.1f} s, down {down_secs:.1f} s, {sum(found.calls.values())} calls "
-          f"({dict(found.calls)}), at most {found.most_at_a_time} at a time")  # fmt: skip
-    assert found.calls["POST pods"] == COUNT
-    assert sum(found.calls.values()) <= PER_SERVER * COUNT + min(looks, 0.1 * COUNT), found.calls
-    assert found.calls["POST selfsubjectaccessreviews"] <= 4 * sum(map(len, RIGHTS.values()))
-    assert found.most_at_a_time <= CREATES_AT_A_TIME + 4, "no storm"
+    print(f"{COUNT} pods on {NODES} nodes: up {up_secs:.1f} s, down {down_secs:.1f} s, {sum(result.calls.values())} calls "
+          f"({dict(result.calls)}), at most {result.most_at_a_time} at a time")  # fmt: skip
+    assert result.calls["POST pods"] == COUNT
+    assert sum(result.calls.values()) <= PER_SERVER * COUNT + min(looks, 0.1 * COUNT), result.calls
+    assert result.calls["POST selfsubjectaccessreviews"] <= 4 * sum(map(len, RIGHTS.values()))
+    assert result.most_at_a_time <= CREATES_AT_A_TIME + 4, "no storm"
     assert left(cluster) == {}

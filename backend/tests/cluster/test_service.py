@@ -42,13 +42,16 @@ def pods(cluster: Cluster, component: str) -> list[Any]:
 def test_every_pod_of_the_chart_is_ready_and_none_failed_by_itself(service: Service, cluster: Cluster) -> None:
     assert service.get("/healthz")["status"] == "ok"
     for component, count in (("api", 2), ("worker", WORKERS), ("fabric", len(cluster.nodes))):
-        found = pods(cluster, component)
-        assert len(found) == count
-        for pod in found:
-            for one in pod.status.container_statuses:
-                assert one.ready, (pod.metadata.name, one)
+        result = pods(cluster, component)
+        assert len(result) == count
+        for pod in result:
+            for container_status in pod.status.container_statuses:
+                assert container_status.ready, (pod.metadata.name, container_status)
                 # Another test kills a fabric, whose container is started again.
-                assert component == "fabric" or one.restart_count == 0, (pod.metadata.name, one)
+                assert component == "fabric" or container_status.restart_count == 0, (
+                    pod.metadata.name,
+                    container_status,
+                )
     jobs = client.BatchV1Api(cluster.api).list_namespaced_job(NAMESPACE).items
     assert jobs == [], "the migration's hook is gone once it has succeeded"
 
@@ -67,39 +70,41 @@ def test_a_plan_is_made_and_each_of_the_apis_pods_has_it(service: Service, clust
     made = service.request("POST", "/api/v1/plans", {"name": "The paper's container", "spec": spec})
     assert made.status == 201, made
     for pod in pods(cluster, "api"):
-        one = Service(f"http://{pod.status.pod_ip}:8080", service.host, service.token)
-        assert one.get(f"/api/v1/plans/{made.body['id']}")["summary"]["counts"]["switches"] == 1280
+        item = Service(f"http://{pod.status.pod_ip}:8080", service.host, service.token)
+        assert item.get(f"/api/v1/plans/{made.body['id']}")["summary"]["counts"]["switches"] == 1280
 
 
 @pytest.mark.usefixtures("service")
 @pytest.mark.parametrize("component", ["api", "worker"])
 def test_a_pod_has_no_more_rights_than_it_needs(cluster: Cluster, component: str) -> None:
     """Read from outside, as the kernel sees it."""
-    (one, *_) = pods(cluster, component)
-    (container,) = one.status.container_statuses
+    (item, *_) = pods(cluster, component)
+    (container,) = item.status.container_statuses
     identity = container.container_id.rpartition("://")[2]
-    node = next(each for each in cluster.nodes if each.name == one.spec.node_name)
+    node = next(each for each in cluster.nodes if each.name == item.spec.node_name)
     (task,) = [line.split()[1] for line in node.ctr("tasks", "list").splitlines() if line.startswith(identity)]
     status = Path(f"/proc/{task}/status").read_text()
-    told = dict(
+    reported = dict(
         line.split(":\t", 1)
         for line in status.splitlines()
         if line.startswith(("CapEff", "NoNewPrivs", "Seccomp:", "Uid"))
     )
-    assert told.pop("Uid").split()[1] == "10001"
-    assert told == {"CapEff": "0" * 16, "NoNewPrivs": "1", "Seccomp": "2"}
+    assert reported.pop("Uid").split()[1] == "10001"
+    assert reported == {"CapEff": "0" * 16, "NoNewPrivs": "1", "Seccomp": "2"}
 
 
 def test_sixteen_servers_on_two_nodes_with_a_pulled_cable_and_a_verdict(service: Service, cluster: Cluster) -> None:
-    found = service.get("/api/v1/emulation")
-    assert found["ready"], found
-    assert found["modes"] == ["containers", "namespaces"]
-    assert [one["name"] for one in found["hosts"]] == ["node-a", "node-b"]
+    result = service.get("/api/v1/emulation")
+    assert result["ready"], result
+    assert result["modes"] == ["containers", "namespaces"]
+    assert [host["name"] for host in result["hosts"]] == ["node-a", "node-b"]
     run = service.start_run(EMULATED)
     core = client.CoreV1Api(cluster.api)
 
     def spread() -> bool:
-        nodes = [one.spec.node_name for one in core.list_namespaced_pod(SERVERS).items if one.status.phase == "Running"]
+        nodes = [
+            item.spec.node_name for item in core.list_namespaced_pod(SERVERS).items if item.status.phase == "Running"
+        ]
         return len(nodes) == 16 and set(nodes) == {"node-a", "node-b"}
 
     wait(spread, "there are not sixteen pods on two nodes", lambda: str(service.run(run)))
@@ -130,16 +135,16 @@ def test_a_sweep_is_shared_by_the_workers_and_each_point_is_there_once(service: 
 def points_written(cluster: Cluster, run: str) -> dict[str, int]:
     """Written points by worker, from the workers' logs."""
     core = client.CoreV1Api(cluster.api)
-    found: dict[str, int] = {}
+    result: dict[str, int] = {}
     for pod in pods(cluster, "worker"):
         lines = (
             core.read_namespaced_pod_log(pod.metadata.name, NAMESPACE, _preload_content=False)
             .data.decode()
             .splitlines()
         )
-        told = [json.loads(line) for line in lines if run in line and line.startswith("{")]
-        found[pod.metadata.name] = sum(one.get("points", 0) for one in told)
-    return found
+        reported = [json.loads(line) for line in lines if run in line and line.startswith("{")]
+        result[pod.metadata.name] = sum(item.get("points", 0) for item in reported)
+    return result
 
 
 def test_a_sweep_is_shared_by_four_workers(service: Service, cluster: Cluster, database: str) -> None:
@@ -165,7 +170,7 @@ def test_a_browser_logs_in_and_sees_a_session_on_two_nodes_to_its_verdict(servic
     if node is None or not Path(CHROMIUM).exists():
         pytest.fail("there is no Node.js, or no Chromium")
     script = Path(__file__).with_name("browser.mjs")
-    told = {
+    reported = {
         "address": service.address,
         "host": service.host,
         "token": service.token,
@@ -174,7 +179,7 @@ def test_a_browser_logs_in_and_sees_a_session_on_two_nodes_to_its_verdict(servic
     }
     done = subprocess.run(
         [node, str(script)],
-        input=json.dumps(told),
+        input=json.dumps(reported),
         capture_output=True,
         text=True,
         check=False,
@@ -182,7 +187,7 @@ def test_a_browser_logs_in_and_sees_a_session_on_two_nodes_to_its_verdict(servic
         cwd=ROOT / "e2e",
     )
     assert done.returncode == 0, (done.stdout[-2000:], done.stderr[-4000:])
-    said = json.loads(done.stdout)
-    assert said["nodes"] == ["node-a", "node-b"]
-    assert re.search("faithful|host-limited", said["verdict"]), said
-    assert said["errors"] == []
+    message = json.loads(done.stdout)
+    assert message["nodes"] == ["node-a", "node-b"]
+    assert re.search("faithful|host-limited", message["verdict"]), message
+    assert message["errors"] == []

@@ -28,8 +28,8 @@ pytestmark = pytest.mark.skipif(missing() is not None, reason=f"without Slurm: {
 
 @pytest.fixture(scope="module")
 def slurm() -> Iterator[Slurm]:
-    with a_slurm() as found:
-        yield found
+    with a_slurm() as result:
+        yield result
 
 
 @pytest.fixture
@@ -66,9 +66,9 @@ def ended(slurm: Slurm, api: Server, run: str, points: int, secs: float) -> None
 
 
 def written_once(settings: Settings, run: str, points: int) -> None:
-    told = "SELECT count(point), count(DISTINCT point), max(seq) - count(*) FROM run_frames WHERE run_id = %s"
+    reported = "SELECT count(point), count(DISTINCT point), max(seq) - count(*) FROM run_frames WHERE run_id = %s"
     with psycopg.connect(str(settings.database_url).replace("+psycopg", "")) as connection:
-        assert connection.execute(told, (run,)).fetchone() == (points, points, 0)
+        assert connection.execute(reported, (run,)).fetchone() == (points, points, 0)
 
 
 def holders(settings: Settings) -> int:
@@ -106,7 +106,7 @@ def test_an_array_of_jobs_shares_a_sweep_and_ends_by_itself(slurm: Slurm, api: S
 
 def handed_on(slurm: Slurm, job: str) -> bool:
     """Whether its worker logged that it returned its points."""
-    return any(one["event"] == "run_over" and one["given_back"] for one in slurm.events(job))
+    return any(event["event"] == "run_over" and event["given_back"] for event in slurm.events(job))
 
 
 def test_a_job_that_is_cancelled_or_reaches_its_time_limit_hands_its_points_on_at_once(

@@ -48,11 +48,11 @@ def images(cluster: Cluster) -> set[str]:
 def migrated(database: str) -> list[Any]:
     """The revision of the tables, and how often the next version's migration was done."""
     with psycopg.connect(database) as connection:
-        found: list[Any] = [row[0] for row in connection.execute("SELECT version_num FROM alembic_version")]
+        matches: list[Any] = [row[0] for row in connection.execute("SELECT version_num FROM alembic_version")]
         (there,) = connection.execute("SELECT to_regclass('next_version') IS NOT NULL").fetchone() or (False,)
         if there:
-            found += [row[0] for row in connection.execute("SELECT count(*) FROM next_version")]
-        return found
+            matches += [row[0] for row in connection.execute("SELECT count(*) FROM next_version")]
+        return matches
 
 
 def settled(cluster: Cluster, tag: str) -> None:
@@ -112,12 +112,12 @@ def test_an_upgrade_and_a_rollback_lose_nothing(service: Service, cluster: Clust
 def downgrade(cluster: Cluster) -> None:
     """`kubectl exec POD -- cubeyard db downgrade --yes REVISION`, in a pod of the newer version."""
     core = client.CoreV1Api(cluster.api)
-    (pod, *_) = [one for one in listed(core, "api") if one.spec.containers[0].image.endswith(f":{NEXT}")]
-    said = stream(
+    (pod, *_) = [item for item in listed(core, "api") if item.spec.containers[0].image.endswith(f":{NEXT}")]
+    message = stream(
         core.connect_get_namespaced_pod_exec, pod.metadata.name, NAMESPACE,
         command=["cubeyard", "db", "downgrade", "--yes", newest_migration()], stdout=True, stderr=True, stdin=False, tty=False,
     )  # fmt: skip
-    assert newest_migration() in said, said
+    assert newest_migration() in message, message
 
 
 def test_a_rollback_without_the_older_tables_keeps_the_newer_pods(
@@ -143,12 +143,12 @@ def test_the_nodes_own_addresses_can_carry_the_tunnels(service: Service, cluster
     are in the nodes' network."""
     core = client.CoreV1Api(cluster.api)
     for underlay, network in (("node", "10.88.0."), ("pod", "10.99.")):
-        before = {one.metadata.uid for one in listed(core, "api") + listed(core, "worker")}
+        before = {item.metadata.uid for item in listed(core, "api") + listed(core, "worker")}
         upgrade(cluster, f"emulation.underlay={underlay}")
         settled(cluster, FIRST)
-        after = {one.metadata.uid for one in listed(core, "api") + listed(core, "worker")}
+        after = {item.metadata.uid for item in listed(core, "api") + listed(core, "worker")}
         assert not before & after, "a pod with the former settings stays"
-        assert all(one.status.pod_ip.startswith(network) for one in listed(core, "fabric"))
+        assert all(item.status.pod_ip.startswith(network) for item in listed(core, "fabric"))
         if underlay == "node":
             service.wait("the Service's address", lambda: service.get("/healthz")["status"] == "ok")
             run = service.start_run({**EMULATED, "emulation": {**EMULATED["emulation"], "mode": "namespaces"}})

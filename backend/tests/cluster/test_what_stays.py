@@ -36,20 +36,22 @@ def there(cluster: Cluster) -> set[str]:
         "Ingress": client.NetworkingV1Api(api).list_namespaced_ingress,
         "NetworkPolicy": client.NetworkingV1Api(api).list_namespaced_network_policy,
     }
-    found = {f"{kind} {one.metadata.name}" for kind, every in lists.items() for one in every(NAMESPACE).items}
+    matches = {f"{kind} {item.metadata.name}" for kind, every in lists.items() for item in every(NAMESPACE).items}
     outside = {
         "ClusterRole": rights.list_cluster_role,
         "ClusterRoleBinding": rights.list_cluster_role_binding,
         "PriorityClass": client.SchedulingV1Api(api).list_priority_class,
     }
-    found |= {
-        f"{kind} {one.metadata.name}"
+    matches |= {
+        f"{kind} {item.metadata.name}"
         for kind, every in outside.items()
-        for one in every().items
-        if "cubeyard" in one.metadata.name
+        for item in every().items
+        if "cubeyard" in item.metadata.name
     }
-    found |= {f"Namespace {one.metadata.name}" for one in core.list_namespace().items if one.metadata.name == SERVERS}
-    return found - MADE_BY_KUBERNETES
+    matches |= {
+        f"Namespace {item.metadata.name}" for item in core.list_namespace().items if item.metadata.name == SERVERS
+    }
+    return matches - MADE_BY_KUBERNETES
 
 
 def test_nothing_stays_of_an_installation_that_is_removed_but_the_database(

@@ -125,12 +125,12 @@ class Deployment:
 
     def wait(self, what: str, until: Callable[[], Any], limit_secs: float = 90) -> Any:
         deadline = time.monotonic() + limit_secs
-        while not (found := until()):
+        while not (result := until()):
             if time.monotonic() > deadline:
                 logs = self.compose("logs", "--tail", "40", "worker", "fabric", check=False)
                 raise AssertionError(f"waited {limit_secs} s for {what}\n{logs.stdout}")
             time.sleep(0.2)
-        return found
+        return result
 
     def start_run(self, experiment: dict[str, Any]) -> str:
         """The id of a run of a new experiment."""
@@ -145,8 +145,8 @@ class Deployment:
 
     def servers(self, run: str) -> list[str]:
         """Names of a run's servers that are containers now."""
-        found = self.docker.run("ps", "--all", "--filter", f"label={RUN}={run}", "--format", "{{.Names}}")
-        return found.stdout.split()
+        result = self.docker.run("ps", "--all", "--filter", f"label={RUN}={run}", "--format", "{{.Names}}")
+        return result.stdout.split()
 
     def host_config(self, service: str) -> dict[str, Any]:
         return json.loads(self.docker.run("inspect", self.container(service)).stdout)[0]["HostConfig"]

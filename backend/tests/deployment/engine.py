@@ -54,8 +54,8 @@ def call(
     output."""
     done = subprocess.run(command, env=environment, text=True, capture_output=True, check=False, cwd=cwd)
     if check and done.returncode != 0:
-        said = f"{done.stdout[-4000:]}\n{done.stderr[-6000:]}"
-        raise AssertionError(f"{' '.join(command)} ended with {done.returncode}:\n{said}")
+        message = f"{done.stdout[-4000:]}\n{done.stderr[-6000:]}"
+        raise AssertionError(f"{' '.join(command)} ended with {done.returncode}:\n{message}")
     return done
 
 
@@ -208,11 +208,11 @@ def _end_orphans(folder: Path) -> None:
     watchers: set[str] = set()
     for path in Path("/proc").glob("[0-9]*"):
         try:
-            told = (path / "cmdline").read_bytes().split(b"\0")
+            reported = (path / "cmdline").read_bytes().split(b"\0")
             parents[path.name] = (path / "stat").read_text().rpartition(")")[2].split()[1]
         except OSError:
             continue
-        if f"{folder}/exec/containerd/containerd.sock".encode() in told and b"-id" in told:
+        if f"{folder}/exec/containerd/containerd.sock".encode() in reported and b"-id" in reported:
             watchers.add(path.name)
     orphans = watchers | {pid for pid, parent in parents.items() if parent in watchers}
     if orphans:

@@ -230,10 +230,10 @@ def _pack_node(files: tarfile.TarFile) -> None:
 def _pack_built(files: tarfile.TarFile) -> None:
     """The programs are static, so that they need no base."""
     for name in (FABRIC, NODE):
-        found = program(Settings(), name)
-        if found is None:
+        result = program(Settings(), name)
+        if result is None:
             raise AssertionError(f"{name} is not built: make setup")
-        files.add(found, f"programs/{name}", filter=_owned_by_root)
+        files.add(result, f"programs/{name}", filter=_owned_by_root)
     for wheel in WHEELS.glob("*.whl"):
         files.add(wheel, f"wheels/{wheel.name}", filter=_owned_by_root)
 

@@ -167,12 +167,12 @@ def newest_migration() -> str:
 
 
 def _digest() -> str:
-    found = hashlib.sha256(base_tree().name.encode() + NEXT_MIGRATION.encode())
+    result = hashlib.sha256(base_tree().name.encode() + NEXT_MIGRATION.encode())
     programs = sorted((ROOT / ".setup" / "programs").glob("cubeyard-*"))
     for path in (*_files(), *programs, *sorted(WHEELS.glob("*.whl"))):
-        found.update(f"\0{path.relative_to(ROOT)}\0".encode())
-        found.update(path.read_bytes())
-    return found.hexdigest()[:16]
+        result.update(f"\0{path.relative_to(ROOT)}\0".encode())
+        result.update(path.read_bytes())
+    return result.hexdigest()[:16]
 
 
 def _files() -> Iterator[Path]:
@@ -182,5 +182,5 @@ def _files() -> Iterator[Path]:
             yield place
             continue
         for folder, inner, files in os.walk(place):
-            inner[:] = sorted(one for one in inner if one not in LEFT_OUT)
+            inner[:] = sorted(item for item in inner if item not in LEFT_OUT)
             yield from (Path(folder, file) for file in sorted(files) if not file.endswith(".pyc"))

@@ -98,11 +98,11 @@ def test_the_service_has_no_more_rights_than_it_needs(deployment: Deployment, se
 
 
 def test_only_the_fabric_has_rights_and_only_the_worker_has_the_engine(deployment: Deployment) -> None:
-    found = {name: deployment.host_config(name) for name in ("api", "worker", "fabric")}
-    assert not [name for name, host in found.items() if host["Privileged"]]
-    assert [name for name, host in found.items() if host["CapAdd"] or host["PidMode"]] == ["fabric"]
-    assert found["fabric"]["NetworkMode"] == "none"
-    with_engine = [name for name, host in found.items() if any("docker.sock" in bind for bind in host["Binds"])]
+    result = {name: deployment.host_config(name) for name in ("api", "worker", "fabric")}
+    assert not [name for name, host in result.items() if host["Privileged"]]
+    assert [name for name, host in result.items() if host["CapAdd"] or host["PidMode"]] == ["fabric"]
+    assert result["fabric"]["NetworkMode"] == "none"
+    with_engine = [name for name, host in result.items() if any("docker.sock" in bind for bind in host["Binds"])]
     assert with_engine == ["worker"]
 
 

@@ -66,7 +66,11 @@ class Scripted:
         self._write(params)
         if method == "prepare":
             self.network = params["network"]
-            return {"servers": [{"id": one["id"], "mount": f"/run/x/{one['id']}"} for one in self.network["servers"]]}
+            return {
+                "servers": [
+                    {"id": server["id"], "mount": f"/run/x/{server['id']}"} for server in self.network["servers"]
+                ]
+            }
         if method == "workload":
             self.flows = params["flows"]
         if method == "start":
@@ -153,15 +157,17 @@ def scripted(socket: Path) -> Iterator[Scripted]:
     class Handler(socketserver.StreamRequestHandler):
         def handle(self) -> None:
             for line in self.rfile:
-                asked = json.loads(line)
+                request = json.loads(line)
                 try:
-                    for part in script.parts_of(asked["method"], asked["params"]):
+                    for part in script.parts_of(request["method"], request["params"]):
                         self._say({"part": part.hex()})
-                    self._say({"id": asked["id"], "result": script.answer(asked["method"], asked["params"])})
+                    self._say({"id": request["id"], "result": script.answer(request["method"], request["params"])})
                 except ValueError as error:
-                    self._say({"id": asked["id"], "error": {"code": "refused", "message": str(error), "fix": "Wait."}})
-                if asked["method"] == "subscribe":
-                    self._stream(asked["params"]["run"])
+                    self._say(
+                        {"id": request["id"], "error": {"code": "refused", "message": str(error), "fix": "Wait."}}
+                    )
+                if request["method"] == "subscribe":
+                    self._stream(request["params"]["run"])
                     return
 
         def _say(self, message: Json) -> None:

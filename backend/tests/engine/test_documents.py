@@ -59,7 +59,7 @@ def test_a_slice_keeps_the_numbers_of_the_whole(engine: Engine) -> None:
     part = engine.emulation_network(plan, {"within": "213", "k": 1})
     assert [server["name"] for server in part["servers"]] == [f"2{a}{b}" for a in range(4) for b in range(4)]
     for field in ("servers", "switches", "links"):
-        assert all(one in whole[field] for one in part[field])
+        assert all(item in whole[field] for item in part[field])
     assert not part["whole"]
     assert len(part["outside"]) == 48
     assert engine.emulation_network(plan, {"servers": ["000", "001"]})["switches"] == [whole["switches"][0]]
@@ -94,7 +94,7 @@ def test_a_wrong_slice_names_its_field(
 
 
 def test_the_engine_that_an_experiment_names_gives_frames(engine: Engine) -> None:
-    names = [one["name"] for one in engine.engines]
+    names = [item["name"] for item in engine.engines]
     assert "flow" in names
     frames: list[Any] = []
     experiment = {"engine": "flow", "workload": {"kind": "permutation"}, "seeds": [3, 5, 7]}

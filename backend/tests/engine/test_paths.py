@@ -91,11 +91,11 @@ def test_paths_are_as_many_and_as_short_as_the_flow_of_least_cost(
         i for i, edge in enumerate(edges) if frozenset(edge) in pairs
     }  # a name means every link between two devices
     without = sorted({f"{names[a]}/{names[b]}" for a, b in (edges[i] for i in gone)})[:100]
-    found = engine.paths_between(spec, names[source], names[destination], without)
+    result = engine.paths_between(spec, names[source], names[destination], without)
     count, links = reference(spec, servers, edges, (source, destination), gone)
-    assert (len(found["paths"]), sum(len(path["links"]) for path in found["paths"])) == (count, links)
-    assert (found["reason"] is None) == (count > 0)
-    for path in found["paths"]:
+    assert (len(result["paths"]), sum(len(path["links"]) for path in result["paths"])) == (count, links)
+    assert (result["reason"] is None) == (count > 0)
+    for path in result["paths"]:
         assert path["devices"][0] == names[source]
         assert path["devices"][-1] == names[destination]
         for link, ends in zip(path["links"], pairwise(path["devices"]), strict=True):
@@ -105,13 +105,13 @@ def test_paths_are_as_many_and_as_short_as_the_flow_of_least_cost(
 
 def test_the_example_of_the_bcube_paper(engine: Engine) -> None:
     """Between servers 00 and 11 of a BCube(4,1): two paths, over 01 and over 10 [bcube §3.2]."""
-    found = engine.paths_between({"family": "bcube", "n": 4, "k": 1}, "00", "11")
-    assert [path["devices"] for path in found["paths"]] == [
+    result = engine.paths_between({"family": "bcube", "n": 4, "k": 1}, "00", "11")
+    assert [path["devices"] for path in result["paths"]] == [
         ["00", "<0,0>", "01", "<1,1>", "11"],
         ["00", "<1,0>", "10", "<0,1>", "11"],
     ]
-    one = engine.paths_between({"family": "bcube", "n": 4, "k": 1}, "h00", "h11", ["00/<0,0>"])
-    assert [path["devices"] for path in one["paths"]] == [["00", "<1,0>", "10", "<0,1>", "11"]]
+    item = engine.paths_between({"family": "bcube", "n": 4, "k": 1}, "h00", "h11", ["00/<0,0>"])
+    assert [path["devices"] for path in item["paths"]] == [["00", "<1,0>", "10", "<0,1>", "11"]]
 
 
 @pytest.mark.parametrize(

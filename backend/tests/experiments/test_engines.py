@@ -19,16 +19,16 @@ TINY = {"family": "bcube", "n": 2, "k": 1}
 
 def test_the_api_lists_every_engine_with_frames_and_faults_that_there_are(client: TestClient) -> None:
     items = client.get(f"{API}/engines").json()["items"]
-    assert [one["name"] for one in items] == list(ENGINES)
-    for one in items:
-        assert set(one["frames"]) <= set(PAYLOADS)
-        assert set(one["faults"]) <= set(KINDS)
+    assert [item["name"] for item in items] == list(ENGINES)
+    for item in items:
+        assert set(item["frames"]) <= set(PAYLOADS)
+        assert set(item["faults"]) <= set(KINDS)
     described = client.get(f"{API}/openapi.json").json()["components"]["schemas"]
     assert described["ExperimentCreate"]["properties"]["engine"]["enum"] == list(ENGINES)
 
 
 def test_all_engines_together_know_every_kind_of_fault() -> None:
-    assert {name for one in ENGINES.values() for name in one.faults} == set(KINDS)
+    assert {name for item in ENGINES.values() for name in item.faults} == set(KINDS)
 
 
 @pytest.mark.parametrize("name", list(ENGINES))
@@ -42,19 +42,19 @@ def test_an_engine_refuses_what_it_does_not_know_and_takes_what_it_does(
         body = {"plan": TINY, "workload": {"kind": "permutation"}, "engine": name, **fields}
         return client.post(f"{API}/experiments", json=body)
 
-    one = ENGINES[name]
+    item = ENGINES[name]
     for kind in KINDS.values():
         target = {"server": "00", "switch": "<0,0>", "link": "00/<0,0>", "any": "00"}[kind.target]
         parameters = {parameter.name: parameter.default for parameter in kind.parameters}
         fault = {"kind": kind.name, "target": {"names": [target]}, **parameters}
         answer = asked(faults=[fault])
-        assert answer.status_code == (201 if kind.name in one.faults else 422), (kind.name, answer.text)
+        assert answer.status_code == (201 if kind.name in item.faults else 422), (kind.name, answer.text)
         if answer.status_code == 422:
             assert "needs engine" in answer.json()["detail"]
     many = asked(seeds=[1, 2])
-    assert many.status_code == (201 if one.computed else 422)
+    assert many.status_code == (201 if item.computed else 422)
     settings = asked(emulation={"seconds": 5})
-    assert settings.status_code == (201 if one.settings == "emulation" else 422)
+    assert settings.status_code == (201 if item.settings == "emulation" else 422)
 
 
 def test_an_engine_that_does_not_exist_is_refused_with_those_that_do(client: TestClient) -> None:

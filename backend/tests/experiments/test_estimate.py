@@ -32,9 +32,12 @@ def test_it_tells_what_there_is_to_compute_and_saves_nothing(client: TestClient)
     dcell = {"family": "dcell", "n": 4, "k": 1}
     fault = {"target": {"names": ["00"]}}
     axes = {"topologies": [SMALL, dcell], "failure": {"kind": "switch", "ratios": [0, 0.25]}, "seeds": 3}
-    told = asked(client, axes=axes, workload={"kind": "incast", "count": 5}, faults=[])
-    assert (told["points"], told["flows"]) == (12, 12 * 5)
-    outlined = [(one["title"], one["routing"], one["flows"], one["failed"]) for one in told["topologies"]]
+    reported = asked(client, axes=axes, workload={"kind": "incast", "count": 5}, faults=[])
+    assert (reported["points"], reported["flows"]) == (12, 12 * 5)
+    outlined = [
+        (topology["title"], topology["routing"], topology["flows"], topology["failed"])
+        for topology in reported["topologies"]
+    ]
     none = {"servers": 0, "switches": 0, "links": 0, "degraded_links": 0}
     assert outlined == [("BCube(4,1)", "bsr", 5, none), ("DCell(4,1)", "dfr", 5, none)]
     failing = asked(client, faults=[fault], seeds=[1, 2])
@@ -51,9 +54,9 @@ def test_what_is_small_is_measured_to_its_end_and_the_run_takes_about_so_long(
     settings: Settings, database: Database
 ) -> None:
     with TestClient(create_app(settings, database=database, worker=True), base_url="http://localhost") as client:
-        told = asked(client, **sweep(25))
-        assert told["basis"] == "measured"
-        assert told["secs"]["low"] <= told["secs"]["expected"] <= told["secs"]["high"]
+        reported = asked(client, **sweep(25))
+        assert reported["basis"] == "measured"
+        assert reported["secs"]["low"] <= reported["secs"]["expected"] <= reported["secs"]["high"]
         run = start(client, **sweep(25))
         wait_for(client, run["id"], lambda now: now["state"] == "running")
         began = time.monotonic()
@@ -61,24 +64,24 @@ def test_what_is_small_is_measured_to_its_end_and_the_run_takes_about_so_long(
         took_secs = time.monotonic() - began
     # Real time is the subject: an estimate is of the clock. The machine may be busy at one time and
     # not at the other: hence 3.
-    assert told["secs"]["low"] / 3 <= took_secs <= told["secs"]["high"] * 3
+    assert reported["secs"]["low"] / 3 <= took_secs <= reported["secs"]["high"] * 3
 
 
 def test_what_is_large_is_begun_and_extrapolated(client: TestClient) -> None:
     axes = {"failure": {"kind": "switch", "ratios": [0, 0.2]}, "seeds": 100}
     began = time.monotonic()
-    told = asked(client, plan=PAPER, axes=axes, routing="bsr-greedy")
-    assert time.monotonic() - began < told["secs"]["low"] / 2, "it takes a moment, however long the run"
-    assert told["basis"] == "extrapolated"
-    assert told["points"] == 200
-    assert told["flows"] == 200 * 2048 * 2047
-    assert told["secs"]["expected"] > 10
+    reported = asked(client, plan=PAPER, axes=axes, routing="bsr-greedy")
+    assert time.monotonic() - began < reported["secs"]["low"] / 2, "it takes a moment, however long the run"
+    assert reported["basis"] == "extrapolated"
+    assert reported["points"] == 200
+    assert reported["flows"] == 200 * 2048 * 2047
+    assert reported["secs"]["expected"] > 10
 
 
 def test_fair_rates_of_many_flows_have_no_upper_bound(client: TestClient) -> None:
-    told = asked(client, plan=PAPER, max_min=True)
-    assert told["secs"]["high"] is None
-    assert told["secs"]["expected"] > 0
+    reported = asked(client, plan=PAPER, max_min=True)
+    assert reported["secs"]["high"] is None
+    assert reported["secs"]["expected"] > 0
 
 
 @pytest.mark.parametrize("ratios", [None, [0.1], [0.2, 0, 0.1]])
@@ -101,12 +104,12 @@ def test_the_measured_points_are_the_least_and_the_most_failed(ratios: list[floa
             seen.append(experiment)
             return super().predict_in_turn(spec, experiment, on_progress)
 
-    found = estimate(Recorder(Settings()), document, [{"keeps_paths": True, "flows": 216 * 215}])
-    assert found.whole
-    assert found.low_secs < found.expected_secs < (found.high_secs or 0)
+    result = estimate(Recorder(Settings()), document, [{"keeps_paths": True, "flows": 216 * 215}])
+    assert result.whole
+    assert result.low_secs < result.expected_secs < (result.high_secs or 0)
     every = [point.experiment for point in points(document)]
-    assert all(one in every for one in seen)
+    assert all(item in every for item in seen)
     wanted = sorted({min(ratios), max(ratios)}) if ratios else [None]
-    assert [one["faults"][0]["target"]["ratio"] if one["faults"] else 0 for one in seen] == [
+    assert [item["faults"][0]["target"]["ratio"] if item["faults"] else 0 for item in seen] == [
         ratio or 0 for ratio in wanted
     ]

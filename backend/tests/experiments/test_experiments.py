@@ -57,7 +57,7 @@ def test_a_plan_is_pinned_and_may_go(client: TestClient) -> None:
     assert create(client, plan={"id": plan["id"], "revision": 1})["content_hash"] == made["content_hash"]
     create(client)
     listed = client.get(EXPERIMENTS, params={"plan": plan["id"]}).json()["items"]
-    assert [one["plan"]["revision"] for one in listed] == [1, 2, 1], "the latest first"
+    assert [item["plan"]["revision"] for item in listed] == [1, 2, 1], "the latest first"
     assert client.delete(f"/api/v1/plans/{plan['id']}").status_code == 204
     assert client.get(f"{EXPERIMENTS}/{made['id']}").json() == made
     assert client.post(EXPERIMENTS, json={"plan": {"id": plan["id"]}, "workload": ALL_TO_ALL}).status_code == 404
@@ -67,7 +67,7 @@ def test_a_sweep_has_a_point_for_every_combination(client: TestClient) -> None:
     axes = {"topologies": [SMALL, PAPER], "failure": {"kind": "switch", "ratios": [0, 0.05, 0.1]}, "seeds": 5}
     made = create(client, axes=axes)
     assert (made["kind"], made["points"]) == ("sweep", 30)
-    assert [one["servers"] for one in made["topologies"]] == [16, 2048]
+    assert [topology["servers"] for topology in made["topologies"]] == [16, 2048]
     assert made["axes"]["topologies"][0] == {"topology": SMALL}
     assert made["name"] == "BCube(4,1), Partial BCube(8,3): all to all, switch failures"
 
@@ -76,15 +76,18 @@ def test_a_sweep_compares_saved_plans_and_specs_under_two_kinds_of_failure(clien
     plan = client.post("/api/v1/plans", json={"name": "Yard", "spec": SMALL}).json()
     dcell = {"family": "dcell", "n": 4, "k": 1}
     failure = [{"kind": "server", "ratios": [0, 0.1]}, {"kind": "switch", "ratios": [0.2]}]
-    asked = {"topologies": [{"id": plan["id"]}, dcell], "failure": failure, "seeds": 2}
-    made = create(client, plan={"id": plan["id"]}, axes=asked)
+    request = {"topologies": [{"id": plan["id"]}, dcell], "failure": failure, "seeds": 2}
+    made = create(client, plan={"id": plan["id"]}, axes=request)
     assert made["points"] == 2 * 3 * 2
-    assert made["axes"] == {**asked, "topologies": [{"topology": SMALL}, {"topology": dcell}]}
-    known = [(one["title"], one["plan_id"], one["revision"], one["name"]) for one in made["topologies"]]
+    assert made["axes"] == {**request, "topologies": [{"topology": SMALL}, {"topology": dcell}]}
+    known = [
+        (topology["title"], topology["plan_id"], topology["revision"], topology["name"])
+        for topology in made["topologies"]
+    ]
     assert known == [("BCube(4,1)", plan["id"], 1, "Yard"), ("DCell(4,1)", None, None, None)]
     assert made["name"] == "BCube(4,1), DCell(4,1): all to all, server and switch failures"
     same = client.get(EXPERIMENTS, params={"content_hash": made["content_hash"]}).json()["items"]
-    assert [one["id"] for one in same] == [made["id"]]
+    assert [item["id"] for item in same] == [made["id"]]
     assert client.get(EXPERIMENTS, params={"kind": "prediction"}).json()["items"] == []
     missing = client.post(EXPERIMENTS, json={"plan": SMALL, "workload": ALL_TO_ALL, "axes": {"topologies": [{"id": "0" * 14}]}})  # fmt: skip
     assert missing.status_code == 404
@@ -96,11 +99,11 @@ def test_pages_of_experiments_miss_and_repeat_none(client: TestClient) -> None:
     cursor = None
     while True:
         page = client.get(EXPERIMENTS, params={"limit": 2, **({"cursor": cursor} if cursor else {})}).json()
-        seen += [one["id"] for one in page["items"]]
+        seen += [item["id"] for item in page["items"]]
         if (cursor := page["next"]) is None:
             break
     assert seen == made[::-1]
-    assert [one["name"] for one in client.get(EXPERIMENTS, params={"q": "ber 3"}).json()["items"]] == ["Number 3"]
+    assert [item["name"] for item in client.get(EXPERIMENTS, params={"q": "ber 3"}).json()["items"]] == ["Number 3"]
     assert client.get(EXPERIMENTS, params={"cursor": "nonsense"}).status_code == 422
 
 
@@ -141,9 +144,9 @@ def test_what_cannot_be_asked_is_refused_by_field(client: TestClient, fields: Js
 @pytest.mark.parametrize("kind", ["link-delay", "cable-pulled"])
 def test_what_only_packets_know_names_the_kinds_that_predictions_know(client: TestClient, kind: str) -> None:
     more = {"delay_secs": 0.1} if kind == "link-delay" else {}
-    asked = {"plan": SMALL, "workload": ALL_TO_ALL, "faults": [{"target": LINK, "kind": kind, **more}]}
+    request = {"plan": SMALL, "workload": ALL_TO_ALL, "faults": [{"target": LINK, "kind": kind, **more}]}
     for path in (EXPERIMENTS, f"{EXPERIMENTS}/estimate", "/api/v1/predict"):
-        answer = client.post(path, json=asked)
+        answer = client.post(path, json=request)
         assert answer.status_code == 422
         assert f"faults.0.kind: {kind} needs engine" in answer.json()["detail"]
         assert "down, link-rate, link-loss" in answer.json()["detail"]
@@ -154,25 +157,25 @@ def test_links_that_carry_less_are_predicted_and_kept(client: TestClient) -> Non
     slowest flow gets."""
     slow = {"target": LINK, "kind": "link-rate", "rate_bits_per_sec": 1e8}
     lossy = {"target": LINK, "kind": "link-loss", "loss_ratio": 0.5}
-    asked = {"plan": SMALL, "workload": ALL_TO_ALL, "routing": "bcube-fixed", "link_gbps": 1}
+    request = {"plan": SMALL, "workload": ALL_TO_ALL, "routing": "bcube-fixed", "link_gbps": 1}
 
     def abt_gbps(*faults: Json) -> float:
-        answer = client.post("/api/v1/predict", json={**asked, "faults": faults})
+        answer = client.post("/api/v1/predict", json={**request, "faults": faults})
         assert answer.status_code == 200, answer.text
         assert answer.json()["failures"]["degraded_links"] == (1 if faults else 0)
         assert answer.json()["failures"]["links"] == 0
         return answer.json()["abt_gbps"]
 
-    found = [abt_gbps(), abt_gbps(slow), abt_gbps(lossy), abt_gbps(lossy, slow)]
-    assert found == pytest.approx([20, 2, 10, 1])
-    made = create(client, **asked, faults=[slow, lossy], axes={"failure": {"kind": "switch", "ratios": [0, 0.25]}})
+    matches = [abt_gbps(), abt_gbps(slow), abt_gbps(lossy), abt_gbps(lossy, slow)]
+    assert matches == pytest.approx([20, 2, 10, 1])
+    made = create(client, **request, faults=[slow, lossy], axes={"failure": {"kind": "switch", "ratios": [0, 0.25]}})
     kept = client.get(f"{EXPERIMENTS}/{made['id']}").json()["faults"]
-    assert [(one["kind"], one.get("rate_bits_per_sec"), one.get("loss_ratio")) for one in kept] == [
+    assert [(fault["kind"], fault.get("rate_bits_per_sec"), fault.get("loss_ratio")) for fault in kept] == [
         ("link-rate", 1e8, None),
         ("link-loss", None, 0.5),
     ]
-    told = client.post(f"{EXPERIMENTS}/estimate", json={**asked, "faults": [slow, lossy]}).json()
-    assert told["topologies"][0]["failed"] == {"servers": 0, "switches": 0, "links": 0, "degraded_links": 1}
+    reported = client.post(f"{EXPERIMENTS}/estimate", json={**request, "faults": [slow, lossy]}).json()
+    assert reported["topologies"][0]["failed"] == {"servers": 0, "switches": 0, "links": 0, "degraded_links": 1}
 
 
 DCELL = {"family": "dcell", "n": 4, "k": 1}
@@ -205,9 +208,9 @@ def test_what_the_engine_would_refuse_is_refused_at_once(
     client: TestClient, fields: Json, where: str, value: Any, fix: str
 ) -> None:
     """The same error whether it is saved, estimated or, for one point, computed directly."""
-    asked = {"plan": SMALL, "workload": ALL_TO_ALL, **fields}
+    request = {"plan": SMALL, "workload": ALL_TO_ALL, **fields}
     paths = [EXPERIMENTS, f"{EXPERIMENTS}/estimate", *([] if "axes" in fields else ["/api/v1/predict"])]
-    answers = [client.post(path, json=asked) for path in paths]
+    answers = [client.post(path, json=request) for path in paths]
     for answer in answers:
         assert answer.status_code == 422, answer.text
         (error,) = answer.json()["errors"]
@@ -219,8 +222,8 @@ def test_what_the_engine_would_refuse_is_refused_at_once(
 
 
 def test_a_sweep_s_refusal_names_the_topology(client: TestClient) -> None:
-    asked = {"plan": SMALL, "workload": ALL_TO_ALL, "routing": "bsr", "axes": {"topologies": [SMALL, DCELL]}}
-    assert "On DCell(4,1): " in client.post(EXPERIMENTS, json=asked).json()["detail"]
+    request = {"plan": SMALL, "workload": ALL_TO_ALL, "routing": "bsr", "axes": {"topologies": [SMALL, DCELL]}}
+    assert "On DCell(4,1): " in client.post(EXPERIMENTS, json=request).json()["detail"]
 
 
 def test_an_impossible_topology_comes_with_findings(client: TestClient) -> None:

@@ -49,16 +49,18 @@ def schedules(draw: Any) -> Json:
 @given(st.lists(schedules(), min_size=1, max_size=2))
 @settings(max_examples=examples(25))
 def test_schedules_are_drawn_within_their_bounds(engine: Engine, each: list[Json]) -> None:
-    asked = {"fault_schedules": each, "faults": []}
-    faults = drawn(engine, SPEC, asked)
-    assert faults == drawn(engine, SPEC, asked)
-    assert len(faults) <= sum(one["count"] for one in each)
-    kinds = {kind for one in each for kind in one["kinds"]}
+    request = {"fault_schedules": each, "faults": []}
+    faults = drawn(engine, SPEC, request)
+    assert faults == drawn(engine, SPEC, request)
+    assert len(faults) <= sum(item["count"] for item in each)
+    kinds = {kind for item in each for kind in item["kinds"]}
     ends: dict[str, list[tuple[float, float]]] = {}
     for fault in faults:
         assert fault["kind"] in kinds
-        assert fault["at_secs"] >= min(one["from_secs"] for one in each)
-        assert fault["at_secs"] <= max(float("inf") if one["until_secs"] is None else one["until_secs"] for one in each)
+        assert fault["at_secs"] >= min(item["from_secs"] for item in each)
+        assert fault["at_secs"] <= max(
+            float("inf") if item["until_secs"] is None else item["until_secs"] for item in each
+        )
         until = float("inf") if fault["until_secs"] is None else fault["until_secs"]
         assert until > fault["at_secs"]
         (name,) = fault["target"]["names"]
@@ -66,15 +68,15 @@ def test_schedules_are_drawn_within_their_bounds(engine: Engine, each: list[Json
     if len(each) == 1:
         for times in ends.values():
             assert all(ended <= begun for (_, ended), (begun, _) in pairwise(times))
-    struck = engine.fault_targets(SPEC, [{"target": one["target"]} for one in faults], 7)
-    assert all(len(one["nodes"]) + len(one["links"]) == 1 for one in struck)
+    struck = engine.fault_targets(SPEC, [{"target": item["target"]} for item in faults], 7)
+    assert all(len(fault_target["nodes"]) + len(fault_target["links"]) == 1 for fault_target in struck)
 
 
 def test_intervals_and_repairs_have_their_means(engine: Engine) -> None:
     schedule = {"kinds": ["down"], "mean_interval_secs": 10, "mean_repair_secs": 1, "count": 100}
     each = [drawn(engine, SPEC, {"fault_schedules": [schedule | {"seed": seed}]}) for seed in range(5)]
-    assert sum(one[-1]["at_secs"] for one in each) / sum(len(one) for one in each) == pytest.approx(10, rel=0.15)
-    lasts = [fault["until_secs"] - fault["at_secs"] for one in each for fault in one]
+    assert sum(item[-1]["at_secs"] for item in each) / sum(len(item) for item in each) == pytest.approx(10, rel=0.15)
+    lasts = [fault["until_secs"] - fault["at_secs"] for item in each for fault in item]
     assert sum(lasts) / len(lasts) == pytest.approx(1, rel=0.15)
     assert each[0] != each[1]
 
@@ -82,11 +84,11 @@ def test_intervals_and_repairs_have_their_means(engine: Engine) -> None:
 def test_what_is_drawn_is_told_before_and_kept_with_the_experiment(client: TestClient) -> None:
     listed = {"kind": "server-off", "target": {"names": ["00"]}, "at_secs": 1.0, "until_secs": 2.0}
     body = {**ASKED, "faults": [listed]}
-    told = client.post(f"{API}/experiments/estimate", json=body).json()["drawn_faults"]
+    drawn_faults = client.post(f"{API}/experiments/estimate", json=body).json()["drawn_faults"]
     made = client.post(f"{API}/experiments", json=body).json()
-    assert len(told) == made["drawn_faults"] > 0
+    assert len(drawn_faults) == made["drawn_faults"] > 0
     assert made["faults"][0] == listed
-    assert made["faults"][1:] == told
+    assert made["faults"][1:] == drawn_faults
     file = client.get(f"{API}/experiments/{made['id']}/scenario").text
     scenario = reading.read(file).scenario
     assert len(scenario.faults) == 1
@@ -97,8 +99,8 @@ def test_what_is_drawn_is_told_before_and_kept_with_the_experiment(client: TestC
 
 def test_a_slice_is_struck_only_within(engine: Engine) -> None:
     part = {"servers": ["00", "01"]}
-    asked = {"fault_schedules": [SCHEDULE | {"kinds": ["server-off"], "count": 20}], "emulation": {"slice": part}}
-    assert {name for one in drawn(engine, SPEC, asked) for name in one["target"]["names"]} <= {"00", "01"}
+    request = {"fault_schedules": [SCHEDULE | {"kinds": ["server-off"], "count": 20}], "emulation": {"slice": part}}
+    assert {name for item in drawn(engine, SPEC, request) for name in item["target"]["names"]} <= {"00", "01"}
 
 
 @pytest.mark.parametrize(

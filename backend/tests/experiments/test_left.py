@@ -107,8 +107,8 @@ def test_a_plan_does_not_wait_for_predictions(engine: Engine) -> None:
 
     # Each of them would have had a turn, had they not their own.
     threads = [threading.Thread(target=predict) for _ in range(2)]
-    for one in threads:
-        one.start()
+    for thread in threads:
+        thread.start()
     try:
         assert endless.begun.wait(10)
         book = engine.builtin_books[0]
@@ -116,5 +116,5 @@ def test_a_plan_does_not_wait_for_predictions(engine: Engine) -> None:
         assert not endless.ended.is_set()
     finally:
         over.set()
-        for one in threads:
-            one.join()
+        for thread in threads:
+            thread.join()

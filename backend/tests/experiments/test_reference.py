@@ -19,11 +19,11 @@ def test_it_is_the_smallest_that_holds_them(servers: int) -> None:
 
 
 def test_the_api_plans_it(client: TestClient) -> None:
-    found = client.get("/api/v1/predict/reference", params={"servers": 2048}).json()
-    assert found["spec"] == {"family": "fat_tree", "ports": 22, "layers": 3, "servers": 2057}
-    assert found["servers"] == found["spec"]["servers"]
-    answer = client.post("/api/v1/predict", json={"plan": found["spec"], "workload": {"kind": "all-to-all"}})
+    result = client.get("/api/v1/predict/reference", params={"servers": 2048}).json()
+    assert result["spec"] == {"family": "fat_tree", "ports": 22, "layers": 3, "servers": 2057}
+    assert result["servers"] == result["spec"]["servers"]
+    answer = client.post("/api/v1/predict", json={"plan": result["spec"], "workload": {"kind": "all-to-all"}})
     assert answer.status_code == 200
-    assert answer.json()["servers"] == found["servers"]
+    assert answer.json()["servers"] == result["servers"]
     refused = client.get("/api/v1/predict/reference", params={"servers": 1})
     assert refused.status_code == 422

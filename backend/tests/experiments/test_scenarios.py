@@ -38,7 +38,7 @@ scalars = (
     | texts
 )
 values = st.recursive(
-    scalars, lambda one: st.lists(one, max_size=3) | st.dictionaries(texts, one, max_size=3), max_leaves=6
+    scalars, lambda item: st.lists(item, max_size=3) | st.dictionaries(texts, item, max_size=3), max_leaves=6
 )
 ratios = st.floats(0, 1)
 targets = (
@@ -53,8 +53,8 @@ def faults(draw: Any, engine: str) -> Json:
     kind = draw(st.sampled_from(["down", "link-rate", "link-loss"] if engine == "flow" else list(KINDS)))
     at_secs = draw(st.floats(0, 100))
     fault = {"target": draw(targets), "kind": kind, "at_secs": at_secs}
-    for one in KINDS[kind].parameters:
-        fault[one.name] = draw(st.floats(one.minimum, one.maximum))
+    for parameter in KINDS[kind].parameters:
+        fault[parameter.name] = draw(st.floats(parameter.minimum, parameter.maximum))
     if draw(st.booleans()):
         fault["until_secs"] = at_secs + draw(st.floats(0, 100))
     if engine == "emulation" and draw(st.booleans()):
@@ -66,7 +66,7 @@ def faults(draw: Any, engine: str) -> Json:
 def scenarios(draw: Any) -> Json:
     engine = draw(st.sampled_from(["flow", "emulation"]))
     chosen: Json = {"engine": engine, "routing": draw(st.none() | st.just("bsr"))}
-    found: Json = {
+    result: Json = {
         **FLOW,
         "name": draw(st.sampled_from(["x", "10", "no: yes", "Größe", "a # b"])),
         "plan": {"topology": draw(st.dictionaries(texts, values, max_size=4))},
@@ -77,15 +77,15 @@ def scenarios(draw: Any) -> Json:
     known = [name for name, metric in METRICS.items() if engine in metric.engines]
     bounds = {"metric": st.sampled_from(known), "bound": st.floats(0, 1e12)}
     loose = {"for_secs": st.floats(0.1, 600), "abort": st.booleans()}
-    found["hypotheses"] = draw(st.lists(st.fixed_dictionaries(bounds, optional=loose), max_size=3))
+    result["hypotheses"] = draw(st.lists(st.fixed_dictionaries(bounds, optional=loose), max_size=3))
     if engine == "emulation":
         chosen["emulation"] = {"seconds": draw(st.floats(1, 100)), "mode": "namespaces", "timers": {"hello_secs": 0.5}}
     else:
         chosen["seeds"] = draw(st.lists(st.integers(0, 2**53 - 1), min_size=1, max_size=3, unique=True))
         chosen["link_load"], chosen["max_min"] = draw(st.booleans()), draw(st.none() | st.booleans())
         failure = [{"kind": "switch", "ratios": draw(st.lists(ratios, min_size=1, max_size=3))}]
-        found["axes"] = draw(st.none() | st.just({"failure": failure, "topologies": [found["plan"]], "seeds": 2}))
-    return found
+        result["axes"] = draw(st.none() | st.just({"failure": failure, "topologies": [result["plan"]], "seeds": 2}))
+    return result
 
 
 @given(scenarios())
@@ -93,9 +93,9 @@ def scenarios(draw: Any) -> Json:
 def test_scenario_to_experiment_to_scenario_is_the_same(asked: Json) -> None:
     scenario = Scenario.model_validate(asked)
     text = document.write(scenario.document())
-    found = reading.read(text)
-    assert found.scenario == scenario
-    body = found.request.model_dump(mode="json")
+    result = reading.read(text)
+    assert result.scenario == scenario
+    body = result.request.model_dump(mode="json")
     kept = {**body, "plan": {"id": None, "revision": None, "spec": body["plan"]}}
     again = model.of_experiment(scenario.name, kept)
     assert again == scenario
@@ -152,30 +152,32 @@ def test_what_is_wrong_is_told_by_path_and_line(text: str, line: int | None, fie
 
 
 def test_every_example_is_valid_and_fits_the_schema() -> None:
-    found = {one.name: reading.read(one.read_bytes(), lambda _: {"topology": SMALL}) for one in EXAMPLES.glob("*.yaml")}
-    assert {one.request.engine for one in found.values()} == {"flow", "packet", "emulation"}
+    result = {
+        path.name: reading.read(path.read_bytes(), lambda _: {"topology": SMALL}) for path in EXAMPLES.glob("*.yaml")
+    }
+    assert {item.request.engine for item in result.values()} == {"flow", "packet", "emulation"}
     schema = model.schema()
-    for one in found.values():
-        assert one.scenario.document().keys() <= schema["properties"].keys()
+    for item in result.values():
+        assert item.scenario.document().keys() <= schema["properties"].keys()
     assert set(schema["required"]) == {"scenario", "name", "plan", "workload"}
 
 
 def judged(claims: list[Json], results: list[Json], healthy: Json | str, faults: list[Json]) -> list[Any]:
-    asked = {"plan": {"spec": {}}, "faults": faults, "seeds": list(range(len(results))), "axes": None}
-    pairs = zip(points(asked), results, strict=True)
-    return verdict.of_points([StatedHypothesis.model_validate(one) for one in claims], pairs, lambda _: healthy)
+    request = {"plan": {"spec": {}}, "faults": faults, "seeds": list(range(len(results))), "axes": None}
+    pairs = zip(points(request), results, strict=True)
+    return verdict.of_points([StatedHypothesis.model_validate(claim) for claim in claims], pairs, lambda _: healthy)
 
 
 def test_a_hypothesis_holds_at_every_point_or_not() -> None:
     abt, share = {"metric": "abt", "bound": 3e9}, {"metric": "abt-share", "bound": 0.5}
     results = [{"abt_gbps": 4.0, "dropped_flows": 0}, {"abt_gbps": 3.0, "dropped_flows": 2}]
     fault = [{"target": {"names": ["00"]}, "at_secs": 0}]
-    found = judged([abt, share, {"metric": "stalled-flows", "bound": 1}], results, {"abt_gbps": 6.0}, fault)
-    assert [one.outcome for one in found] == ["held", "held", "broken"]
-    assert [one.worst for one in found] == [3e9, 0.5, 2.0]
-    assert "at point 1" in found[2].sentence
-    assert verdict.whole(found).outcome == "broken"
-    assert [one.outcome for one in judged([share], results, {"abt_gbps": 7.0}, fault)] == ["broken"]
+    result = judged([abt, share, {"metric": "stalled-flows", "bound": 1}], results, {"abt_gbps": 6.0}, fault)
+    assert [item.outcome for item in result] == ["held", "held", "broken"]
+    assert [item.worst for item in result] == [3e9, 0.5, 2.0]
+    assert "at point 1" in result[2].sentence
+    assert verdict.whole(result).outcome == "broken"
+    assert [item.outcome for item in judged([share], results, {"abt_gbps": 7.0}, fault)] == ["broken"]
     (of_itself, absolute) = judged([share, abt], results, "unused", [])
     assert (of_itself.outcome, of_itself.sentence) == ("not-tested", "Not tested. No fault was injected.")
     assert absolute.outcome == "held"
@@ -183,7 +185,7 @@ def test_a_hypothesis_holds_at_every_point_or_not() -> None:
     nothing = judged([abt], results, "unused", [{"target": {"selector": "10% of links"}, "at_secs": 0}])
     assert (nothing[0].outcome, verdict.whole(nothing).outcome) == ("not-tested",) * 2, "the fault struck nothing"
     unknown = judged([share, {"metric": "goodput", "bound": 0}], results, "It takes too long.", fault)
-    assert [(one.outcome, one.sentence[:7]) for one in unknown] == [
+    assert [(item.outcome, item.sentence[:7]) for item in unknown] == [
         ("inconclusive", "It take"),
         ("inconclusive", "Max-min"),
     ]
@@ -213,8 +215,8 @@ def test_an_emulation_is_judged_by_what_its_report_names_as_missing() -> None:
         "verdicts": [],
         "not_injected": [missing],
     }
-    found = verdict.of_emulation([], report)
-    assert (found.outcome, found.not_injected) == (
+    result = verdict.of_emulation([], report)
+    assert (result.outcome, result.not_injected) == (
         "not-tested", ["f1 (link-loss of 00/<0,0>) was not injected: this kernel has no netem."],
     )  # fmt: skip
     older = {"verdict": {"outcome": "none", "sentence": "Goodput was not tested."}}
@@ -229,8 +231,8 @@ def test_junit_has_a_case_for_each_hypothesis() -> None:
     ]
     outcomes: Any = ["held", "broken", "not-tested"]
     each = [
-        verdict.inconclusive(one, "why \x00 <&>").model_copy(update={"outcome": told})
-        for one, told in zip(claims, outcomes, strict=True)
+        verdict.inconclusive(claim, "why \x00 <&>").model_copy(update={"outcome": told})
+        for claim, told in zip(claims, outcomes, strict=True)
     ]
     suite = ElementTree.fromstring(junit("A & B\x1b", verdict.whole(each), 1.5)).find("testsuite")
     assert suite is not None
@@ -241,7 +243,7 @@ def test_junit_has_a_case_for_each_hypothesis() -> None:
     assert [case.get("name") for case in cases] == [
         "1. ABT at least 60 % of baseline", "2. Dropped packets at most 0", "3. Goodput at least 1 Gb/s",
     ]  # fmt: skip
-    assert [[one.tag for one in case] for case in cases] == [["system-out"], ["failure"], ["skipped"]]
+    assert [[item.tag for item in case] for case in cases] == [["system-out"], ["failure"], ["skipped"]]
     empty = ElementTree.fromstring(junit("x", verdict.whole([])))
     assert len(empty.findall(".//testcase/skipped")) == 1, "nothing was tested"
     assert (empty.get("tests"), empty.get("skipped")) == ("1", "1")
@@ -260,7 +262,7 @@ def test_the_api_reads_writes_and_saves_scenarios(client: TestClient) -> None:
     assert written.text == file.text
     again = client.post(f"{API}/experiments", json=body).json()
     assert again["content_hash"] == made.json()["content_hash"]
-    assert [one["metric"] for one in again["hypotheses"]] == ["stalled-flows", "abt-share", "goodput-share"]
+    assert [item["metric"] for item in again["hypotheses"]] == ["stalled-flows", "abt-share", "goodput-share"]
     assert client.get(f"{API}/scenarios/schema").json()["title"] == "Scenario"
     saved = client.post(f"{API}/plans", json={"name": "Yard", "spec": SMALL}).json()
     named = client.post(

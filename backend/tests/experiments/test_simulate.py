@@ -43,9 +43,9 @@ def test_settings_of_packets_belong_to_that_engine(client: TestClient) -> None:
     answer = client.post(f"{API}/predict", json={**QUESTION, "packet": {"subflows": 2}})
     assert answer.status_code == 422
     assert "packet" in answer.text
-    engines = {one["name"]: one for one in client.get(f"{API}/engines").json()["items"]}
+    engines = {item["name"]: item for item in client.get(f"{API}/engines").json()["items"]}
     assert engines["packet"]["settings"] == "packet"
     assert engines["flow"]["settings"] is None
-    assert {"subflows", "mtu_bytes", "transport"} <= {one["name"] for one in engines["packet"]["form"]}
+    assert {"subflows", "mtu_bytes", "transport"} <= {item["name"] for item in engines["packet"]["form"]}
     assert "switch-silent" in engines["packet"]["faults"]
     assert "server-frozen" not in engines["packet"]["faults"]

@@ -37,8 +37,8 @@ class Evaluator:
         return sum(self._product(sheet, term) for term in terms)
 
     def _holds(self, sheet: str, text: str) -> bool:
-        if found := re.fullmatch(r"AND\((.*)\)", text):
-            return all(self._holds(sheet, part) for part in _split(found[1], ","))
+        if matched := re.fullmatch(r"AND\((.*)\)", text):
+            return all(self._holds(sheet, part) for part in _split(matched[1], ","))
         left, right = _split(text, "=")
         # An empty cell equals the empty text.
         return (self.formula(sheet, left) or "") == (self.formula(sheet, right) or "")
@@ -50,8 +50,8 @@ class Evaluator:
         return out
 
     def _value(self, sheet: str, text: str) -> Any:
-        if found := _CALL.fullmatch(text):
-            return self._call(sheet, found[1], _split(found[2], ","))
+        if matched := _CALL.fullmatch(text):
+            return self._call(sheet, matched[1], _split(matched[2], ","))
         if re.fullmatch(_RANGE, text):
             return self._cells(sheet, text)[0]
         return text[1:-1] if text.startswith('"') else float(text)

@@ -326,11 +326,11 @@ class Netbox:
     def _end(self, row: Row, side: str) -> tuple[str, str, str]:
         """(type, parent, name) of one end, which exists and has no cable yet."""
         kind, name = row[f"side_{side}_type"], row[f"side_{side}_name"]
-        found = {
+        result = {
             "dcim.interface": self.interfaces, "dcim.powerport": self.power_ports, "dcim.poweroutlet": self.power_outlets,
             "dcim.powerfeed": self.power_feeds,
         }  # fmt: skip
-        _want(kind in found, f"termination type {kind}")
+        _want(kind in result, f"termination type {kind}")
         parent = row[f"side_{side}_power_panel" if kind == "dcim.powerfeed" else f"side_{side}_device"]
         _want("," not in parent and "," not in name, f"Object not found: {parent.split(',')[0]}")
         site = row[f"side_{side}_site"]
@@ -338,7 +338,7 @@ class Netbox:
             _ = self.power_panels[site, parent]
         else:
             _want(self.devices[parent]["site"] == site, "the device is at another site")
-        _ = found[kind][parent, name]
+        _ = result[kind][parent, name]
         _want((kind, parent, name) not in self._ends, f"{parent} {name} already has a cable")
         self._ends.add((kind, parent, name))
         return kind, parent, name

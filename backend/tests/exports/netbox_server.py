@@ -108,14 +108,14 @@ class NetboxServer:
     def state(self) -> dict[str, list[Json]]:
         """Everything but ids and their order: objects by the names that they go by."""
         names = {
-            number: one.get("name") or one.get("model")
+            number: item.get("name") or item.get("model")
             for table in self.tables.values()
-            for number, one in table.items()
+            for number, item in table.items()
         }
         hosts = {
-            n: (names[one.get("device") or one["power_panel"]], one["name"])
+            n: (names[item.get("device") or item["power_panel"]], item["name"])
             for table in ENDS.values()
-            for n, one in self.tables[table].items()
+            for n, item in self.tables[table].items()
         }
 
         def named(one: Json) -> Json:
@@ -130,7 +130,7 @@ class NetboxServer:
             return shown
 
         return {
-            table: sorted((named(one) for one in rows.values()), key=lambda one: json.dumps(one, sort_keys=True))
+            table: sorted((named(row) for row in rows.values()), key=lambda item: json.dumps(item, sort_keys=True))
             for table, rows in self.tables.items()
         }
 
@@ -183,13 +183,13 @@ class NetboxServer:
         self.writes += 1
         if method == "POST":
             self.largest[table] = max(self.largest.get(table, 0), len(body))
-            return 201, [self._shown(table, self._create(table, one)) for one in body]
-        for one in body:
+            return 201, [self._shown(table, self._create(table, item)) for item in body]
+        for item in body:
             if method == "DELETE":
-                del self.tables[table][one["id"]]
+                del self.tables[table][item["id"]]
             else:
-                self.tables[table][one["id"]].update(one)
-                self._check(table, one["id"])
+                self.tables[table][item["id"]].update(item)
+                self._check(table, item["id"])
         return (204, None) if method == "DELETE" else (200, [])
 
     def _list(self, table: str, query: dict[str, list[str]]) -> Json:
@@ -198,9 +198,9 @@ class NetboxServer:
             if name in ("limit", "offset", "ordering"):
                 continue
             wanted = {int(value) for value in values}
-            rows = [one for one in rows if self._belongs(table, one, name.removesuffix("_id")) & wanted]
+            rows = [row for row in rows if self._belongs(table, row, name.removesuffix("_id")) & wanted]
         limit, offset = int(query["limit"][0]), int(query["offset"][0])
-        page = [self._shown(table, one) for one in rows[offset : offset + limit]]
+        page = [self._shown(table, row) for row in rows[offset : offset + limit]]
         return {"count": len(rows), "results": page}
 
     def _belongs(self, table: str, one: Json, name: str) -> set[int]:
@@ -219,36 +219,36 @@ class NetboxServer:
 
     def _create(self, table: str, fields: Json) -> Json:
         self._next += 1
-        one = {**fields, "id": self._next}
-        self.tables[table][one["id"]] = one
-        self._check(table, one["id"])
+        item = {**fields, "id": self._next}
+        self.tables[table][item["id"]] = item
+        self._check(table, item["id"])
         if table == "devices":
             for template, component in TEMPLATES.items():
                 for made in list(self.tables[template].values()):
-                    if made["device_type"] == one["device_type"]:
+                    if made["device_type"] == item["device_type"]:
                         own = {key: value for key, value in made.items() if key not in ("id", "device_type")}
                         if "power_port" in own:
                             inlet = self.tables["power-port-templates"][own["power_port"]]["name"]
                             own["power_port"] = next(
                                 n
                                 for n, port in self.tables["power-ports"].items()
-                                if (port["device"], port["name"]) == (one["id"], inlet)
+                                if (port["device"], port["name"]) == (item["id"], inlet)
                             )
-                        self._create(component, {**own, "device": one["id"]})
-        return one
+                        self._create(component, {**own, "device": item["id"]})
+        return item
 
     def _check(self, table: str, number: int) -> None:
-        one = self.tables[table][number]
+        item = self.tables[table][number]
         others = [row for other, row in self.tables[table].items() if other != number]
         for columns in UNIQUE[table]:
-            key = [one.get(column) for column in columns]
+            key = [item.get(column) for column in columns]
             if any([row.get(column) for column in columns] == key for row in others):
                 raise RefusedError(f"{table}: {columns} {key} exists")
         places = {"devices": ("rack", "position"), "device-bays": ("installed_device",)}.get(table)
-        if places and one.get(places[-1]) and any(all(row.get(at) == one[at] for at in places) for row in others):
-            raise RefusedError(f"{one['name']}: {places[-1]} is taken")
+        if places and item.get(places[-1]) and any(all(row.get(at) == item[at] for at in places) for row in others):
+            raise RefusedError(f"{item['name']}: {places[-1]} is taken")
         if table == "cables":
-            ends = _ends(one)
+            ends = _ends(item)
             if any(number not in self.tables[ENDS[kind]] for kind, number in ends):
                 raise RefusedError("no such port")
             if any(ends & _ends(row) for row in others):

@@ -28,14 +28,14 @@ Json = dict[str, Any]
 
 def read_hosts(data: bytes) -> dict[str, str]:
     """hosts(5): address, names, and a comment behind `#`."""
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     for line in data.decode().splitlines():
         words = line.partition("#")[0].split()
         if words:
             address, name = words
-            assert name not in found
-            found[name] = str(ipaddress.ip_address(address))
-    return found
+            assert name not in result
+            result[name] = str(ipaddress.ip_address(address))
+    return result
 
 
 def read_dnsmasq(data: bytes) -> tuple[dict[str, str], dict[str, str], list[ipaddress.IPv4Network]]:
@@ -65,15 +65,19 @@ def check(plan: PlanView) -> None:
     leases, records, networks = read_dnsmasq(b"".join(render("dnsmasq", plan)))
     assert leases == records == hosts
     kea = json.loads(b"".join(render("kea", plan)))["Dhcp4"]
-    reserved = {one["hostname"]: one["ip-address"] for subnet in kea["subnet4"] for one in subnet["reservations"]}
+    reserved = {
+        reservation["hostname"]: reservation["ip-address"]
+        for subnet in kea["subnet4"]
+        for reservation in subnet["reservations"]
+    }
     assert reserved == hosts
     subnets = [ipaddress.IPv4Network(subnet["subnet"]) for subnet in kea["subnet4"]]
     assert subnets == networks
     for subnet, net in zip(kea["subnet4"], subnets, strict=True):
-        inside = {ipaddress.IPv4Address(one["ip-address"]) for one in subnet["reservations"]}
-        assert all(one in net for one in inside)
+        inside = {ipaddress.IPv4Address(reservation["ip-address"]) for reservation in subnet["reservations"]}
+        assert all(item in net for item in inside)
         assert not inside & {net.broadcast_address, net.network_address}
-    check_identifiers(plan, [one for subnet in kea["subnet4"] for one in subnet["reservations"]])
+    check_identifiers(plan, [reservation for subnet in kea["subnet4"] for reservation in subnet["reservations"]])
 
 
 def check_identifiers(plan: PlanView, reservations: list[Json]) -> None:
@@ -93,12 +97,12 @@ def check_identifiers(plan: PlanView, reservations: list[Json]) -> None:
             if not devices["kind"][own] and devices["kind"][far]:
                 near[hosts[own]].add(f"'{hosts[far]}:{port}'")
     used: list[str] = []
-    for one in reservations:
-        if near[one["hostname"]]:
-            assert one["circuit-id"] in near[one["hostname"]]
-            used.append(one["circuit-id"])
+    for reservation in reservations:
+        if near[reservation["hostname"]]:
+            assert reservation["circuit-id"] in near[reservation["hostname"]]
+            used.append(reservation["circuit-id"])
         else:
-            assert one["client-id"] == f"'{one['hostname']}'"
+            assert reservation["client-id"] == f"'{reservation['hostname']}'"
     assert len(set(used)) == len(used), "two servers on one port"
 
 
@@ -155,6 +159,6 @@ def test_kea_takes_its_configuration(name: str, tmp_path: Path, rendered: Callab
         ["kea-dhcp4", "-t", str(tmp_path / "kea.json")], capture_output=True, text=True, check=False,
         env=os.environ | {"KEA_PIDFILE_DIR": str(tmp_path), "KEA_LOCKFILE_DIR": str(tmp_path)},
     )  # fmt: skip
-    said = done.stdout + done.stderr
-    assert done.returncode == 0, said
-    assert not re.search(r"\b(ERROR|FATAL|WARN)\b", said), said
+    message = done.stdout + done.stderr
+    assert done.returncode == 0, message
+    assert not re.search(r"\b(ERROR|FATAL|WARN)\b", message), message

@@ -110,6 +110,6 @@ def test_a_list_from_the_floor_names_the_legs_cable(view: PlanView) -> None:
     writer = csv.DictWriter(text, list(rows[0]))
     writer.writeheader()
     writer.writerows(kept)
-    told = as_built(view, read(text.getvalue().encode()))
-    (missing,) = told.differences
+    reported = as_built(view, read(text.getvalue().encode()))
+    (missing,) = reported.differences
     assert missing.name == "C00001 (C00000 leg 2)"

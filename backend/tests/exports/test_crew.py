@@ -160,7 +160,7 @@ def test_drawio_shows_every_device_where_it_stands(
     devices = view.scene["devices"]
     root = ElementTree.fromstring(rendered("drawio", name))
     assert root.tag == "mxfile"
-    found: dict[str, tuple[str, float, float, float, float]] = {}
+    result: dict[str, tuple[str, float, float, float, float]] = {}
     for page in root.iter("diagram"):
         cells = page.findall("./mxGraphModel/root/*")
         ids = [cell.get("id") for cell in cells]
@@ -172,14 +172,14 @@ def test_drawio_shows_every_device_where_it_stands(
             assert cell is not None
             rack, tall = racks[cell.get("parent")]
             x, y, width, height = _box(cell)
-            assert shape.get("label") not in found
-            found[str(shape.get("label"))] = (rack, x, tall - y - height, width, height)
-    assert set(found) == {host for host, unit in zip(view.host_names, devices["unit"], strict=True) if unit}
+            assert shape.get("label") not in result
+            result[str(shape.get("label"))] = (rack, x, tall - y - height, width, height)
+    assert set(result) == {host for host, unit in zip(view.host_names, devices["unit"], strict=True) if unit}
     taken: set[tuple[str, int, int]] = set()
     for i, host in enumerate(view.host_names):
-        if host not in found:
+        if host not in result:
             continue
-        rack, x, bottom, width, height = found[host]
+        rack, x, bottom, width, height = result[host]
         assert rack == view.rack_names[devices["rack"][i]]
         assert bottom == pytest.approx((devices["unit"][i] - 1) * UNIT_PIXELS)
         assert height == devices["height_units"][i] * UNIT_PIXELS

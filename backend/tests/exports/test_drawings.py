@@ -197,11 +197,11 @@ def check_bundle_routes(plan: PlanView, lines: list[Any]) -> None:
 def test_the_dxf_is_the_plan(name: str, plan: Callable[[str], PlanView], drawing: Callable[[str], Any]) -> None:
     scene, space = plan(name).scene, drawing(name).modelspace()
     racks = list(space.query('INSERT[layer=="racks"]'))
-    found = {insert.get_attrib_text("NAME"): insert.dxf.insert for insert in racks}
-    assert list(found) == scene["racks"]["name"]
+    result = {insert.get_attrib_text("NAME"): insert.dxf.insert for insert in racks}
+    assert list(result) == scene["racks"]["name"]
     for i, rack in enumerate(scene["racks"]["name"]):
-        assert found[rack].x == pytest.approx(scene["racks"]["x_metres"][i])
-        assert found[rack].y == pytest.approx(scene["racks"]["y_metres"][i])
+        assert result[rack].x == pytest.approx(scene["racks"]["x_metres"][i])
+        assert result[rack].y == pytest.approx(scene["racks"]["y_metres"][i])
     trays = list(space.query('LINE[layer=="trays"]'))
     assert [line.dxf.start.z for line in trays] == pytest.approx(scene["trays"]["z_metres"])
     bundles = list(space.query('LWPOLYLINE[layer=="bundles"]'))

@@ -75,7 +75,7 @@ def test_another_plan_gives_other_bytes(rendered: Callable[[str, str], bytes]) -
 
 
 def test_every_format_is_in_a_group(plan: Callable[[str], PlanView]) -> None:
-    assert {one.group for one in FORMATS.values()} == set(GROUPS)
+    assert {item.group for item in FORMATS.values()} == set(GROUPS)
 
 
 def test_an_unknown_format_is_named_with_those_that_exist(plan: Callable[[str], PlanView]) -> None:

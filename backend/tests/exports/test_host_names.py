@@ -40,7 +40,7 @@ def test_workbook_columns_of_host_names_are_called_so(
 ) -> None:
     hosts = set(plan("subways").host_names)
     book = load_workbook(io.BytesIO(rendered("xlsx", "subways")), read_only=True)
-    told = 0
+    reported = 0
     for sheet in book:
         rows = [row for row in sheet.iter_rows(values_only=True) if any(cell is not None for cell in row)]
         header: dict[int, str] = {}
@@ -53,5 +53,5 @@ def test_workbook_columns_of_host_names_are_called_so(
                 # The elevation next to a rack's cables shows the devices in their slots.
                 if header and cell in hosts and not header.get(at, "").startswith("Slot"):
                     assert _tells_hosts(header[at]), (sheet.title, header[at], cell)
-                    told += 1
-    assert told >= 4 * plan("subways").cable_count
+                    reported += 1
+    assert reported >= 4 * plan("subways").cable_count

@@ -64,8 +64,10 @@ def check_dot(plan: PlanView, data: bytes) -> None:
     ends: Counter[tuple[str, str]] = Counter()
     pairs: Counter[frozenset[str]] = Counter()
     for edge in graph.get_edges():
-        found = [re.fullmatch(r'"([^"]+)":"([^"]+)"', str(end)) for end in (edge.get_source(), edge.get_destination())]
-        a, b = ((one[1], one[2]) for one in found if one)
+        matches = [
+            re.fullmatch(r'"([^"]+)":"([^"]+)"', str(end)) for end in (edge.get_source(), edge.get_destination())
+        ]
+        a, b = ((item[1], item[2]) for item in matches if item)
         ends.update([a, b])
         pairs[frozenset((a[0], b[0]))] += 1
     assert set(ends.values()) <= {1}, "a port has two cables"

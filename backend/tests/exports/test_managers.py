@@ -50,17 +50,17 @@ def check_ufm(plan: PlanView, data: bytes) -> dict[str, str]:
     for line in data.decode("ascii").splitlines():
         if line.startswith("#") or not line:
             system = "" if not line else system
-        elif found := _LINK.fullmatch(line):
+        elif matched := _LINK.fullmatch(line):
             assert system
-            port, far_type, far, far_port = found.groups()
+            port, far_type, far, far_port = matched.groups()
             seen.append((frozenset(((system, int(port) - 1), (far, int(far_port) - 1))), far, far_type))
         else:
-            found = _SYSTEM.fullmatch(line)
-            assert found, line
+            matched = _SYSTEM.fullmatch(line)
+            assert matched, line
             assert not system, line
-            system = found[2]
+            system = matched[2]
             assert system not in types
-            types[system] = found[1]
+            types[system] = matched[1]
     assert list(types) == plan.host_names
     assert all(types[far] == far_type for _, far, far_type in seen)
     ends = plan_ends(plan)

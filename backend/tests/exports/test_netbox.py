@@ -161,25 +161,25 @@ def test_device_types_are_written_as_the_community_library_has_them(rendered: Ca
             if name.endswith(".yaml"):
                 text = archive.read(name).decode()
                 assert text.startswith("---\n")
-                one = yaml.safe_load(text)
-                assert name == f"device-types/{slug(one['manufacturer'])}/{one['slug']}.yaml"
-                documents[one["manufacturer"], one["model"]] = one
+                item = yaml.safe_load(text)
+                assert name == f"device-types/{slug(item['manufacturer'])}/{item['slug']}.yaml"
+                documents[item["manufacturer"], item["model"]] = item
     assert documents.keys() == netbox.device_types.keys()
     known = {
         "manufacturer", "model", "slug", "part_number", "u_height", "is_full_depth", "subdevice_role", "airflow", "weight",
         "weight_unit", "description", "interfaces", "power-ports", "power-outlets", "device-bays",
     }  # fmt: skip
-    assert all(set(one) <= known for one in documents.values())
+    assert all(set(document) <= known for document in documents.values())
     for name, device in netbox.devices.items():
-        one = documents[device["manufacturer"], device["device_type"]]
-        interfaces = [(port["name"], port["type"]) for port in one.get("interfaces", [])]
+        item = documents[device["manufacturer"], device["device_type"]]
+        interfaces = [(port["name"], port["type"]) for port in item.get("interfaces", [])]
         assert interfaces == [(port, row["type"]) for (host, port), row in netbox.interfaces.items() if host == name]
-        assert [bay["name"] for bay in one.get("device-bays", [])] == [
+        assert [bay["name"] for bay in item.get("device-bays", [])] == [
             bay for host, bay in netbox.device_bays if host == name
         ]
-        draws = [str(port.get("maximum_draw", "")) for port in one.get("power-ports", [])]
+        draws = [str(port.get("maximum_draw", "")) for port in item.get("power-ports", [])]
         assert draws == [row["maximum_draw"] for (host, _), row in netbox.power_ports.items() if host == name]
-        assert [(port["name"], port["type"], port["power_port"]) for port in one.get("power-outlets", [])] == [
+        assert [(port["name"], port["type"], port["power_port"]) for port in item.get("power-outlets", [])] == [
             (port, row["type"], row["power_port"]) for (host, port), row in netbox.power_outlets.items() if host == name
         ]
 

@@ -28,8 +28,8 @@ Rows = list[dict[str, str]]
 
 @pytest.fixture
 def server() -> Iterator[NetboxServer]:
-    with NetboxServer() as one:
-        yield one
+    with NetboxServer() as item:
+        yield item
 
 
 @pytest.fixture
@@ -77,10 +77,12 @@ def test_an_empty_netbox_gets_the_whole_import_and_a_whole_one_nothing(
 def test_what_differs_goes_by_its_id_and_nothing_else_is_touched(server: NetboxServer, records: NetboxRecords) -> None:
     made(server, records)
     tables = server.tables
-    host = next(one for one in tables["devices"].values() if one.get("position"))
+    host = next(device for device in tables["devices"].values() if device.get("position"))
     host["position"] += 1
     host["status"] = "active"
-    cables = [one for one in tables["cables"].values() if one["a_terminations"][0]["object_type"] == "dcim.interface"]
+    cables = [
+        cable for cable in tables["cables"].values() if cable["a_terminations"][0]["object_type"] == "dcim.interface"
+    ]
     cables[0]["length"] = 99
     gone = tables["cables"].pop(cables[1]["id"])
     cables[2]["b_terminations"], cables[3]["b_terminations"] = cables[3]["b_terminations"], cables[2]["b_terminations"]
@@ -92,8 +94,8 @@ def test_what_differs_goes_by_its_id_and_nothing_else_is_touched(server: NetboxS
     assert "status" not in row, "what the plan does not own stays as somebody set it"
     (row,) = files["16-cables-changed"]
     assert (row["id"], float(row["length"])) == (str(cables[0]["id"]), _wanted(records, cables[0]["label"])["length"])
-    assert {row["label"] for row in files["16-cables"]} == {one["label"] for one in (gone, cables[2], cables[3])}
-    assert all(f"  {one['id']}\r\n" in note for one in cables[2:4]), "a file cannot delete"
+    assert {row["label"] for row in files["16-cables"]} == {item["label"] for item in (gone, cables[2], cables[3])}
+    assert all(f"  {cable['id']}\r\n" in note for cable in cables[2:4]), "a file cannot delete"
 
 
 def _wanted(records: NetboxRecords, label: str) -> dict[str, Any]:
@@ -106,17 +108,17 @@ def test_devices_of_known_types_bring_their_ports(server: NetboxServer, records:
     made(server, records)
     name = records.names[0]
     tables = server.tables
-    number = next(n for n, one in tables["devices"].items() if one["name"] == name)
+    number = next(n for n, device in tables["devices"].items() if device["name"] == name)
     del tables["devices"][number]
     ports = {
-        n for table in ("interfaces", "power-ports") for n, one in tables[table].items() if one["device"] == number
+        n for table in ("interfaces", "power-ports") for n, item in tables[table].items() if item["device"] == number
     }
     for table in ("interfaces", "power-ports"):
-        tables[table] = {n: one for n, one in tables[table].items() if one["device"] != number}
+        tables[table] = {n: item for n, item in tables[table].items() if item["device"] != number}
     tables["cables"] = {
-        n: one
-        for n, one in tables["cables"].items()
-        if not any(end["object_id"] in ports for side in "ab" for end in one[f"{side}_terminations"])
+        n: cable
+        for n, cable in tables["cables"].items()
+        if not any(end["object_id"] in ports for side in "ab" for end in cable[f"{side}_terminations"])
     }
     for bay in tables["device-bays"].values():
         if bay.get("installed_device") == number:

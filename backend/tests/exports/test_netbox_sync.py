@@ -30,8 +30,8 @@ SMALLER = {"family": "bcube", "n": 2, "k": 1}
 
 @pytest.fixture
 def server() -> Iterator[NetboxServer]:
-    with NetboxServer() as one:
-        yield one
+    with NetboxServer() as item:
+        yield item
 
 
 def records_of(engine: Engine, spec: dict[str, Any], name: str = "Container one") -> NetboxRecords:
@@ -40,8 +40,8 @@ def records_of(engine: Engine, spec: dict[str, Any], name: str = "Container one"
 
 def run(server: NetboxServer, records: NetboxRecords, **options: Any) -> dict[str, ModelChange]:
     with NetboxClient(server.url, TOKEN, timeout_secs=5) as client:
-        found = list(sync(records, client, pause=lambda secs: None, **options))  # noqa: ARG005
-    return {change.model: change for change in found}
+        matches = list(sync(records, client, pause=lambda secs: None, **options))  # noqa: ARG005
+    return {change.model: change for change in matches}
 
 
 def written(found: dict[str, ModelChange]) -> int:
@@ -51,18 +51,18 @@ def written(found: dict[str, ModelChange]) -> int:
 def check(server: NetboxServer, records: NetboxRecords) -> None:
     """The whole plan exists: each device at its position, each cable between its ports."""
     plan, tables = records.plan, server.tables
-    devices = {one["name"]: one for one in tables["devices"].values()}
+    devices = {item["name"]: item for item in tables["devices"].values()}
     assert set(plan.host_names) <= set(devices)
     ports = {
-        (kind, number): (kind, one.get("device") or one["power_panel"], one["name"])
+        (kind, number): (kind, item.get("device") or item["power_panel"], item["name"])
         for kind, table in ENDS.items()
-        for number, one in tables[table].items()
+        for number, item in tables[table].items()
     }
     joined = {
-        frozenset(ports[end["object_type"], end["object_id"]] for side in ("a_terminations", "b_terminations") for end in one[side])
-        for one in tables["cables"].values()
+        frozenset(ports[end["object_type"], end["object_id"]] for side in ("a_terminations", "b_terminations") for end in cable[side])
+        for cable in tables["cables"].values()
     }  # fmt: skip
-    panels = {one["name"]: one["id"] for one in tables["power-panels"].values()}
+    panels = {item["name"]: item["id"] for item in tables["power-panels"].values()}
 
     def end(row: dict[str, Any], side: str) -> tuple[str, int, str]:
         device = row[f"side_{side}_device"]
@@ -72,14 +72,14 @@ def check(server: NetboxServer, records: NetboxRecords) -> None:
     rows = [*records.cables(), *records.power.cables()]
     assert joined == {frozenset({end(row, "a"), end(row, "b")}) for row in rows}
     assert len(tables["cables"]) == len(rows)
-    bundles = {one["id"]: one["name"] for one in tables["cable-bundles"].values()}
-    assert Counter(bundles[one["bundle"]] for one in tables["cables"].values() if one.get("bundle")) == Counter(
+    bundles = {item["id"]: item["name"] for item in tables["cable-bundles"].values()}
+    assert Counter(bundles[cable["bundle"]] for cable in tables["cables"].values() if cable.get("bundle")) == Counter(
         row["bundle"] for row in records.cables() if row["bundle"]
     )
     assert len(tables["power-outlets"]) == sum(1 for _ in records.power.power_outlets())
     assert len(tables["power-feeds"]) == sum(1 for _ in records.power.feeds())
     assert len(tables["interfaces"]) == sum(1 for _ in records.interfaces())
-    installed = {one["installed_device"] for one in tables["device-bays"].values() if one.get("installed_device")}
+    installed = {item["installed_device"] for item in tables["device-bays"].values() if item.get("installed_device")}
     assert installed == {
         devices[str(row["installed_device"])]["id"] for row in records.device_bays() if row["installed_device"]
     }
@@ -146,15 +146,15 @@ def test_a_request_that_is_done_late_is_not_done_twice(engine: Engine, seed: int
 
 def test_a_dry_run_writes_nothing_and_says_what_a_run_does(engine: Engine, server: NetboxServer) -> None:
     records = records_of(engine, SPEC)
-    told = run(server, records, dry_run=True)
+    reported = run(server, records, dry_run=True)
     assert server.writes == 0
     done = run(server, records)
     cords = sum(1 for _ in records.power.cables())
-    assert done["cables"].created == told["cables"].created == records.plan.cable_count + cords
+    assert done["cables"].created == reported["cables"].created == records.plan.cable_count + cords
     for model in ("sites", "racks", "devices", "device types", "interface templates"):
-        assert told[model].created == done[model].created > 0, model
+        assert reported[model].created == done[model].created > 0, model
     # NetBox creates a device's components with it, so they are counted but not created one by one.
-    assert told["interfaces"].created == len(server.tables["interfaces"])
+    assert reported["interfaces"].created == len(server.tables["interfaces"])
     assert written(run(server, records, dry_run=True)) == 0
 
 
@@ -163,7 +163,7 @@ def test_what_somebody_changed_is_shown_and_put_right(engine: Engine, server: Ne
     run(server, records)
     state = server.state()
     tables = server.tables
-    shelf, other = [one for one in tables["devices"].values() if one.get("position")][:2]
+    shelf, other = [device for device in tables["devices"].values() if device.get("position")][:2]
     tables["devices"][shelf["id"]]["position"], tables["devices"][other["id"]]["position"] = (
         other["position"],
         shelf["position"],
@@ -171,15 +171,15 @@ def test_what_somebody_changed_is_shown_and_put_right(engine: Engine, server: Ne
     cables = list(tables["cables"].values())
     cables[0]["b_terminations"], cables[1]["b_terminations"] = cables[1]["b_terminations"], cables[0]["b_terminations"]
     cables[2]["length"] = 99
-    full, second = [one for one in tables["device-bays"].values() if one.get("installed_device")][:2]
+    full, second = [item for item in tables["device-bays"].values() if item.get("installed_device")][:2]
     full["installed_device"], second["installed_device"] = second["installed_device"], full["installed_device"]
     del tables["cables"][cables[3]["id"]]
 
-    told, done = run(server, records, dry_run=True), run(server, records)
-    for found in (told, done):
-        assert (found["devices"].changed, found["device bays"].changed) == (2, 2)
-        assert (found["cables"].deleted, found["cables"].created, found["cables"].changed) == (2, 3, 1)
-        assert any("'length': 99" in words for words in found["cables"].examples)
+    reported, done = run(server, records, dry_run=True), run(server, records)
+    for result in (reported, done):
+        assert (result["devices"].changed, result["device bays"].changed) == (2, 2)
+        assert (result["cables"].deleted, result["cables"].created, result["cables"].changed) == (2, 3, 1)
+        assert any("'length': 99" in words for words in result["cables"].examples)
     assert server.state() == state
 
 
@@ -197,14 +197,14 @@ def test_other_peoples_objects_are_used_or_left_alone(engine: Engine, server: Ne
     after = counts(server)
     assert after["devices"] == 2 * before["devices"]
     assert after["device-roles"] == before["device-roles"]
-    assert [one["color"] for one in server.tables["device-roles"].values() if one["slug"] == "server"] == ["123456"]
+    assert [item["color"] for item in server.tables["device-roles"].values() if item["slug"] == "server"] == ["123456"]
     site = next(iter(server.tables["sites"]))
     location = next(iter(server.tables["locations"]))
     server.tables["racks"][10**6] = {"id": 10**6, "name": "Mine", "site": site, "location": location}
     untouched = copy.deepcopy(server.tables)
-    found = run(server, first)
-    assert found["racks"].extra == 1
-    assert written(found) == 0
+    result = run(server, first)
+    assert result["racks"].extra == 1
+    assert written(result) == 0
     assert server.tables == untouched
 
 
@@ -213,10 +213,10 @@ def test_a_netbox_without_bundles_gets_the_rest(engine: Engine, server: NetboxSe
     del server.tables["cable-bundles"]
     records = records_of(engine, {"family": "tree", "edge_ports": 16, "servers": 150})
     assert any(row["bundle"] for row in records.cables())
-    found = run(server, records)
-    assert "cable bundles" not in found
-    assert not any("bundle" in one for one in server.tables["cables"].values())
-    assert found["cables"].created == len(server.tables["cables"]) > records.plan.cable_count
+    result = run(server, records)
+    assert "cable bundles" not in result
+    assert not any("bundle" in cable for cable in server.tables["cables"].values())
+    assert result["cables"].created == len(server.tables["cables"]) > records.plan.cable_count
     assert written(run(server, records)) == 0
 
 
@@ -279,13 +279,13 @@ def test_a_request_without_an_answer_is_named(engine: Engine, server: NetboxServ
 @pytest.mark.parametrize(("terminal", "lines"), [(True, 4), (False, 2)])
 def test_progress_says_how_long_it_still_takes(terminal: bool, lines: int) -> None:
     now = [0.0]
-    said: list[str] = []
-    tell = told(terminal, lambda words, end="\n": said.append(words.strip()), lambda: now[0])  # noqa: ARG005
+    message: list[str] = []
+    tell = told(terminal, lambda words, end="\n": message.append(words.strip()), lambda: now[0])  # noqa: ARG005
     for done, secs in ((10, 5), (20, 25), (60, 20), (100, 20)):
         now[0] += secs
         tell("cables", done, 400)
-    assert len(said) == lines
-    assert said[-1] == "cables: 100 of 400, about 4 min left"
+    assert len(message) == lines
+    assert message[-1] == "cables: 100 of 400, about 4 min left"
 
 
 def test_the_command_tells_what_it_did(server: NetboxServer) -> None:
@@ -294,14 +294,14 @@ def test_the_command_tells_what_it_did(server: NetboxServer) -> None:
         "--site", "Berlin", "--prefix", "dc-a",
     ]  # fmt: skip
     invoke = CliRunner().invoke
-    told = invoke(app, [*given_args, "--dry-run"])
-    assert told.exit_code == 0, told.output
-    assert "would be" in told.output
+    reported = invoke(app, [*given_args, "--dry-run"])
+    assert reported.exit_code == 0, reported.output
+    assert "would be" in reported.output
     assert server.writes == 0
     done = invoke(app, given_args)
     assert done.exit_code == 0, done.output
-    assert {one["name"] for one in server.tables["sites"].values()} == {"Berlin"}
-    assert "dc-a-h0" in {one["name"] for one in server.tables["devices"].values()}
+    assert {site["name"] for site in server.tables["sites"].values()} == {"Berlin"}
+    assert "dc-a-h0" in {device["name"] for device in server.tables["devices"].values()}
     again = invoke(app, given_args)
     assert "0 objects created, changed or deleted." in again.output
     refused = invoke(app, [*given_args[:7], "wrong"])

@@ -48,7 +48,7 @@ def test_bookmarks_have_names_of_their_own_and_lead_to_their_pages(
         tray for tray, cables in zip(view.scene["trays"]["name"], view.scene["trays"]["cables"], strict=True) if cables
     }
     for start, names in (("Rack", view.rack_names), ("Labels", view.rack_names), ("Tray", in_tray)):
-        assert {f"{start} {one}" for one in names} <= set(titles)
+        assert {f"{start} {item}" for item in names} <= set(titles)
     for _, title, page in outline:
         if title.startswith(("Rack ", "Labels ", "Tray ", "Elevations ", "Switches ")) and " sheets" not in title:
             words = title.split(", sheet")[0]
@@ -68,8 +68,8 @@ def test_the_covers_contents_lead_to_their_sections(pack: Callable[..., Pack]) -
 
 @pytest.mark.parametrize("paper", ["a4", pytest.param("letter", marks=pytest.mark.long)])
 def test_every_page_is_on_the_plans_paper(paper: str, pack: Callable[..., Pack]) -> None:
-    one = PAPERS[paper]
-    allowed = {(one.width, one.height), (one.height, one.width), (one.large_width, one.large_height)}
+    item = PAPERS[paper]
+    allowed = {(item.width, item.height), (item.height, item.width), (item.large_width, item.large_height)}
     for name in ("subways", "partless"):
         sizes = {
             (
@@ -218,12 +218,12 @@ def codes_on(page: Any) -> dict[str, list[tuple[float, float]]]:
     left."""
     dots_per_mm = 24
     picture = page.render(scale=dots_per_mm / POINTS_PER_MM).to_pil().convert("L")
-    found: dict[str, list[tuple[float, float]]] = {}
+    result: dict[str, list[tuple[float, float]]] = {}
     for code in zxingcpp.read_barcodes(picture, formats=zxingcpp.BarcodeFormat.QRCode):
         corners = [code.position.top_left, code.position.bottom_right]
         middle = sum(c.x for c in corners) / 2 / dots_per_mm, sum(c.y for c in corners) / 2 / dots_per_mm
-        found.setdefault(code.text, []).append(middle)
-    return found
+        result.setdefault(code.text, []).append(middle)
+    return result
 
 
 @pytest.mark.parametrize("paper", ["a4", "letter"])
@@ -278,9 +278,9 @@ def test_every_code_of_a_full_page_is_read_at_once(
 def test_codes_may_link_to_crew_mode_or_be_left_out(engine: Engine) -> None:
     view, data = plans.printed(engine, "dcell", "letter", codes="link", link=LINK)
     with pdfium.PdfDocument(data) as document:
-        found = codes_on(document[Pack(data).label_pages[0]])
+        result = codes_on(document[Pack(data).label_pages[0]])
         cover = " ".join(document[0].get_textpage().get_text_bounded().split())
-    assert set(found) == {f"{LINK}{i}" for i in range(view.cable_count)}
+    assert set(result) == {f"{LINK}{i}" for i in range(view.cable_count)}
     assert "opens the cable in crew mode" in cover
     _, bare = plans.printed(engine, "dcell", "letter", codes="none")
     with pdfium.PdfDocument(bare) as document:
@@ -319,9 +319,9 @@ def test_every_label_says_as_much_of_its_cable_as_the_others(name: str, plan: Ca
     metres = {view.cable_name(i): view.cables["stock_mm"][i] / 1000 for i in range(view.cable_count)}
     assert len(facts) == 2 * view.cable_count
     for words in facts:
-        found = re.fullmatch(r"(C\d+)(?: L\d)? ([0-9.]+) ?m", words)
-        assert found, words
-        assert float(found[2]) == metres[found[1]]
+        matched = re.fullmatch(r"(C\d+)(?: L\d)? ([0-9.]+) ?m", words)
+        assert matched, words
+        assert float(matched[2]) == metres[matched[1]]
     assert len({re.sub(r"[0-9.]+", "0", words) for words in facts}) == 1
 
 

@@ -229,13 +229,13 @@ def test_progress_moves_while_the_pack_is_typeset(
     plan: Callable[[str], PlanView], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(typesetting, "_POLL_SECS", 0.02)
-    told: list[tuple[float, str]] = []
-    for _ in render("pdf", plan("dcell"), lambda fraction, doing: told.append((fraction, doing))):
+    reported: list[tuple[float, str]] = []
+    for _ in render("pdf", plan("dcell"), lambda fraction, doing: reported.append((fraction, doing))):
         pass
-    fractions = [fraction for fraction, _ in told]
+    fractions = [fraction for fraction, _ in reported]
     assert fractions == sorted(fractions)
     assert fractions[-1] == 1.0
-    typesetting_at = [fraction for fraction, doing in told if doing.startswith("typesetting")]
+    typesetting_at = [fraction for fraction, doing in reported if doing.startswith("typesetting")]
     assert len(set(typesetting_at)) > 3
     assert all(fraction < 1.0 for fraction in typesetting_at)
 

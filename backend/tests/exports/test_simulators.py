@@ -39,9 +39,9 @@ def check_ns3(plan: PlanView, data: bytes) -> None:
     for i, pair in enumerate(cable_pairs(plan)):
         a, b, rate, delay, error = (next(words) for _ in range(5))
         assert (int(a), int(b), error) == (*pair, "0")
-        found = re.fullmatch(r"([\d.]+)(Gbps|Mbps)", rate)
-        assert found
-        assert float(found[1]) * _UNITS[found[2]] == pytest.approx(plan.gbps[i])
+        matched = re.fullmatch(r"([\d.]+)(Gbps|Mbps)", rate)
+        assert matched
+        assert float(matched[1]) * _UNITS[matched[2]] == pytest.approx(plan.gbps[i])
         assert int(delay.removesuffix("ns")) == max(1, round(plan.cables["stock_mm"][i] / 1000 * NS_PER_METRE))
     named = re.findall(r"^# (\d+) (\S+)$", data.decode(), re.MULTILINE)
     assert named == [(str(i), host) for i, host in enumerate(plan.host_names)]
@@ -54,10 +54,10 @@ def check_inet(plan: PlanView, data: bytes) -> None:
     nodes, links = map(int, lines[0].split())
     assert (nodes, links) == (len(plan.host_names), plan.cable_count)
     assert [line.split()[0] for line in lines[1 : nodes + 1]] == plan.host_names
-    found = [line.split() for line in lines[nodes + 1 :]]
+    matches = [line.split() for line in lines[nodes + 1 :]]
     hosts = plan.host_names
-    assert [(a, b) for a, b, _ in found] == [(hosts[a], hosts[b]) for a, b in cable_pairs(plan)]
-    assert [int(weight) for *_, weight in found] == [
+    assert [(a, b) for a, b, _ in matches] == [(hosts[a], hosts[b]) for a, b in cable_pairs(plan)]
+    assert [int(weight) for *_, weight in matches] == [
         max(1, round(mm / 1000 * NS_PER_METRE)) for mm in plan.cables["stock_mm"].tolist()
     ]
 
@@ -86,9 +86,9 @@ def read_htsim(text: str) -> tuple[dict[str, int], list[dict[str, int]]]:
             assert key not in into, "htsim refuses a setting that comes twice"
             into[key] = int(value)
     assert header["Tiers"] == len(tiers) in (2, 3)
-    for tier, one in enumerate(tiers):
-        assert min(one[key] for key in ("Downlink_speed_Gbps", "Radix_Down", "Downlink_Latency_ns")) > 0
-        assert ("Radix_Up" in one) == (tier + 1 < len(tiers))
+    for tier, item in enumerate(tiers):
+        assert min(item[key] for key in ("Downlink_speed_Gbps", "Radix_Down", "Downlink_Latency_ns")) > 0
+        assert ("Radix_Up" in item) == (tier + 1 < len(tiers))
     return header, tiers
 
 
@@ -102,19 +102,19 @@ def check_htsim(plan: PlanView, text: str) -> None:
     below, speed_below = header["Nodes"], 0
     cables = Counter(max(levels[a], levels[b]) for a, b in cable_pairs(plan))
     links = header["Nodes"]
-    for tier, one in enumerate(tiers):
+    for tier, item in enumerate(tiers):
         if tier:
             # htsim: uplinks = downlinks x speed / (speed above x oversubscription), switches =
             # uplinks / radix_down.
             under = tiers[tier - 1]
-            links = links * speed_below // (one["Downlink_speed_Gbps"] * under["Oversubscribed"])
+            links = links * speed_below // (item["Downlink_speed_Gbps"] * under["Oversubscribed"])
         assert links == cables[tier]
-        assert links % one["Radix_Down"] == 0
-        below = links // one["Radix_Down"]
+        assert links % item["Radix_Down"] == 0
+        below = links // item["Radix_Down"]
         assert below == levels.count(tier)
-        if "Radix_Up" in one:
-            assert below * one["Radix_Up"] == cables[tier + 1]
-        speed_below = one["Downlink_speed_Gbps"]
+        if "Radix_Up" in item:
+            assert below * item["Radix_Up"] == cables[tier + 1]
+        speed_below = item["Downlink_speed_Gbps"]
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_htsim_gets_the_same_network_or_a_refusal_by_field(engine: Engine, spec:
         refused = error
     if refused:
         assert refused.status == 422
-        assert [(one.field, one.value) for one in refused.errors] == [("topology.family", spec["family"])]
+        assert [(item.field, item.value) for item in refused.errors] == [("topology.family", spec["family"])]
         assert "ns-3" in (refused.errors[0].hint or "")
 
 

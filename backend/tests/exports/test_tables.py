@@ -47,12 +47,12 @@ def check_schedule(plan: PlanView, rows: list[dict[str, str]]) -> None:
             index = int(plan.cables[f"{side}_device"][i])
             assert row[f"{side}_host_name"] == devices["host"][index]
             assert row[f"{side}_paper_name"].split(" ", 1)[1] == devices["name"][index]
-            found = LABEL.fullmatch(label)
-            assert found, label
-            assert found["rack"] == row[f"{side}_rack"] == plan.rack_names[devices["rack"][index]]
-            assert int(found["unit"]) == int(row[f"{side}_unit"]) == devices["unit"][index]
-            assert found["slot"] == row[f"{side}_slot"]
-            assert found["port"] == row[f"{side}_port"].lstrip("'")
+            matched = LABEL.fullmatch(label)
+            assert matched, label
+            assert matched["rack"] == row[f"{side}_rack"] == plan.rack_names[devices["rack"][index]]
+            assert int(matched["unit"]) == int(row[f"{side}_unit"]) == devices["unit"][index]
+            assert matched["slot"] == row[f"{side}_slot"]
+            assert matched["port"] == row[f"{side}_port"].lstrip("'")
             ends[row[f"{side}_host_name"], row[f"{side}_port"]] += 1
         assert float(row["length_metres"]) == plan.cables["length_mm"][i] / 1000
         assert (row["bundle"] == "") == (row["a_rack"] == row["b_rack"])

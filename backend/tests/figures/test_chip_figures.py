@@ -29,9 +29,9 @@ def test_the_cache_runs_by_the_program_that_is_shipped_for_it(engine: Engine) ->
 
 @given(st.sampled_from(chip_fig10.RATIOS), st.integers(4, 400))
 def test_as_many_ask_again_as_the_share_says_and_all_others_once(ratio: float, count: int) -> None:
-    asked = list(chip_fig10.numbers(ratio, 1_000, count))
-    again = [one for one in asked if one < chip_fig10.KEPT]
-    others = [one for one in asked if one >= 1_000]
+    request = list(chip_fig10.numbers(ratio, 1_000, count))
+    again = [number for number in request if number < chip_fig10.KEPT]
+    others = [number for number in request if number >= 1_000]
     assert len(again) == int(count * ratio)
     assert len(again) + len(others) == len(set(others)) + len(again) == count
 
@@ -49,9 +49,9 @@ def test_requests_and_responses_are_as_long_as_the_testbed_s(number: int) -> Non
 @given(st.floats(-5, 5), st.floats(-50, 50))
 def test_a_line_goes_through_points_that_are_on_one(slope: float, fixed: float) -> None:
     sizes = chip_fig9.SIZES
-    found = chip_fig9.line_through(sizes, [slope * size + fixed for size in sizes])
-    assert found[:2] == pytest.approx((slope, fixed), abs=1e-6)
-    assert found[2] is None or found[2] == pytest.approx(1.0, abs=1e-3) or abs(slope) < 1e-6
+    result = chip_fig9.line_through(sizes, [slope * size + fixed for size in sizes])
+    assert result[:2] == pytest.approx((slope, fixed), abs=1e-6)
+    assert result[2] is None or result[2] == pytest.approx(1.0, abs=1e-3) or abs(slope) < 1e-6
     assert chip_fig9.line_through(sizes, [None] * len(sizes)) == (None, None, None)
     random = np.random.default_rng(7).normal(size=len(sizes)).tolist()
     assert (chip_fig9.line_through(sizes, random)[2] or 0) < 0.9

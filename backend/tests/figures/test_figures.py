@@ -26,12 +26,12 @@ QUICK = "bcube-table2"
 
 def test_every_figure_is_listed_before_it_is_run(client: TestClient, engine: Engine) -> None:
     items = client.get(f"{API}/figures").json()["items"]
-    computed = [(one["id"], one["title"], one["source"]) for one in items if one["basis"] == "modelled"]
-    assert computed == [(one["id"], one["title"], one["source"]) for one in engine.figures]
-    assert QUICK in {one["id"] for one in items}
-    assert all((one["latest_run"], one["result_run"], one["agrees"]) == (None, None, None) for one in items)
-    modelled = [one for one in items if one["basis"] == "modelled"]
-    assert all(one["result_from"] == "reference" and one["verdicts"] for one in modelled), "no figure is empty"
+    computed = [(item["id"], item["title"], item["source"]) for item in items if item["basis"] == "modelled"]
+    assert computed == [(figure["id"], figure["title"], figure["source"]) for figure in engine.figures]
+    assert QUICK in {item["id"] for item in items}
+    assert all((item["latest_run"], item["result_run"], item["agrees"]) == (None, None, None) for item in items)
+    modelled = [item for item in items if item["basis"] == "modelled"]
+    assert all(item["result_from"] == "reference" and item["verdicts"] for item in modelled), "no figure is empty"
     shown = client.get(f"{API}/figures/{QUICK}").json()
     assert shown["result"]["rows"]
     assert shown["expected_secs"] == shown["reference"]["secs"]
@@ -56,32 +56,32 @@ def test_a_figure_s_run_becomes_its_result(working_client: TestClient) -> None:
     assert len(rows) >= 3
     assert figure["verdicts"] == dict(Counter(row["verdict"] for row in rows))
     every = working_client.get(f"{API}/figures").json()
-    listed = {one["id"]: one for one in every["items"]}[QUICK]
+    listed = {item["id"]: item for item in every["items"]}[QUICK]
     assert listed["verdicts"] == figure["verdicts"]
-    papers = {one["paper"]: one for one in every["papers"]}
+    papers = {paper["paper"]: paper for paper in every["papers"]}
     counted = papers["bcube"]
     by_verdict: Counter[str] = Counter()
-    for one in every["items"]:
-        if one["source"].startswith("[bcube "):
-            by_verdict.update(one["verdicts"])
+    for item in every["items"]:
+        if item["source"].startswith("[bcube "):
+            by_verdict.update(item["verdicts"])
     assert counted["agree"] == by_verdict["matches"] + by_verdict["within band"]
     assert (counted["bound"], counted["differ"]) == (by_verdict["bound holds"], by_verdict["differs"])
     predicted = [
-        row for one in every["items"] if one["source"].startswith("[subways ")
-        for row in working_client.get(f"{API}/figures/{one['id']}").json()["result"]["rows"] if row.get("predicted_by")
+        row for item in every["items"] if item["source"].startswith("[subways ")
+        for row in working_client.get(f"{API}/figures/{item['id']}").json()["result"]["rows"] if row.get("predicted_by")
     ]  # fmt: skip
     assert {row["predicted_by"] for row in predicted} == {"flow engine", "packet engine"}
     assert all(row["paper"] is None and row["predicted"] is not None for row in predicted)
     of_subways = Counter[str]()
-    for one in every["items"]:
-        if one["source"].startswith("[subways "):
-            of_subways.update(one["verdicts"])
+    for item in every["items"]:
+        if item["source"].startswith("[subways "):
+            of_subways.update(item["verdicts"])
     of_subways.subtract(row["verdict"] for row in predicted)
     assert papers["subways"]["differ"] == of_subways["differs"], "an engine's number is none of the paper's"
     assert papers["subways"]["agree"] == of_subways["matches"] + of_subways["within band"]
     # Every figure came with a result, those measured on another machine too; some numbers have no
     # figure.
-    assert [one["id"] for one in every["items"] if one["result_from"] is None] == []
+    assert [item["id"] for item in every["items"] if item["result_from"] is None] == []
     assert counted["not_run"] == 0
     assert counted["absent"] > 0
     assert papers["serverswitch"]["not_run"] == 0
@@ -98,7 +98,7 @@ def test_a_figure_s_run_becomes_its_result(working_client: TestClient) -> None:
     again = working_client.get(f"{API}/figures/{QUICK}").json()
     assert again["latest_run"]["id"] == later["id"]
     assert again["result"] == figure["result"]
-    assert [one["id"] for one in working_client.get(f"{API}/runs", params={"figure": QUICK}).json()["items"]] == [later["id"], run["id"]]  # fmt: skip
+    assert [item["id"] for item in working_client.get(f"{API}/runs", params={"figure": QUICK}).json()["items"]] == [later["id"], run["id"]]  # fmt: skip
 
 
 @pytest.mark.long
@@ -114,11 +114,11 @@ def test_a_slow_figure_grows_while_it_is_computed(working_client: TestClient, da
     while len(seen := partials()) < 2 and time.monotonic() < deadline:
         time.sleep(0.05)
     assert working_client.post(f"{API}/runs/{run}/cancel").status_code == 200
-    first, second = (next(line for line in one["series"] if line["name"] == "Fat-tree") for one in seen[:2])
+    first, second = (next(line for line in item["series"] if line["name"] == "Fat-tree") for item in seen[:2])
     assert first["x"][0] == 0
     assert len(first["x"]) < len(second["x"])
     assert second["y"][: len(first["y"])] == first["y"], "what is there stays"
-    assert all(one["partial"] for one in seen)
+    assert all(item["partial"] for item in seen)
     # Only the whole figure is a result.
     assert working_client.get(f"{API}/runs/{run}/results").json()["figure"] is None
     assert working_client.get(f"{API}/figures/bcube-fig8-switch").json()["result_from"] == "reference"
@@ -127,16 +127,16 @@ def test_a_slow_figure_grows_while_it_is_computed(working_client: TestClient, da
 @pytest.mark.long
 def test_a_figure_of_packets_runs_with_a_part_or_the_whole_of_its_data(working_client: TestClient) -> None:
     figure = "dcell-fig12-packets"
-    told = working_client.get(f"{API}/figures/{figure}").json()
-    assert told["parts"] == 200
-    assert told["whole_secs"] == 200 * told["expected_secs"]
+    reported = working_client.get(f"{API}/figures/{figure}").json()
+    assert reported["parts"] == 200
+    assert reported["whole_secs"] == 200 * reported["expected_secs"]
     part = wait_for(working_client, working_client.post(f"{API}/figures/{figure}/runs", json={}).json()["id"], ended)
     assert (part["state"], part["whole"]) == ("succeeded", False), part["reason"]
     shown = working_client.get(f"{API}/figures/{figure}").json()
     assert shown["agrees"] is True
     assert shown["result"]["provenance"]["parts"] == 200
     run = working_client.post(f"{API}/figures/{figure}/runs", json={"whole": True}).json()
-    assert (run["whole"], run["expected_secs"]) == (True, told["whole_secs"])
+    assert (run["whole"], run["expected_secs"]) == (True, reported["whole_secs"])
 
     def growing(run: Any) -> bool:
         """The run is running and has partial results."""
@@ -153,26 +153,26 @@ def test_the_whole_data_is_refused_where_there_are_no_parts(client: TestClient) 
     for figure in (QUICK, "dcell-fig11-measured"):
         answer = client.post(f"{API}/figures/{figure}/runs", json={"whole": True})
         assert answer.status_code == 422, answer.text
-        assert [(one["field"], one["value"], one["limit"]) for one in answer.json()["errors"]] == [
+        assert [(error["field"], error["value"], error["limit"]) for error in answer.json()["errors"]] == [
             ("body.whole", True, "false")
         ]
 
 
-@pytest.mark.parametrize("figure", [one["id"] for one in Engine(Settings()).figures])
+@pytest.mark.parametrize("figure", [figure["id"] for figure in Engine(Settings()).figures])
 @pytest.mark.parametrize("after_secs", [0.05, 0.8])
 def test_every_figure_lets_go_within_a_second(engine: Engine, figure: str, after_secs: float) -> None:
     """Cancelled early, while it builds its networks, and in the middle. The time is CPU time, a
     second on two cores, because the machine is shared; a figure that ends sooner need not be
     cancelled."""
     began = time.monotonic()
-    asked: list[float] = []
+    request: list[float] = []
 
     def until(*_: int) -> bool:
         if time.monotonic() - began < after_secs:
             return True
-        asked.append(sum(os.times()[:2]))
+        request.append(sum(os.times()[:2]))
         return False
 
     with contextlib.suppress(CancelledError):
         engine.figure_json(figure, 20, until)
-    assert not asked or sum(os.times()[:2]) - asked[0] < 2.0
+    assert not request or sum(os.times()[:2]) - request[0] < 2.0

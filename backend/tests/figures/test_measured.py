@@ -58,13 +58,15 @@ def unable(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> Settings:
 
 def test_measured_figures_stand_with_those_of_their_paper(client: TestClient, engine: Engine) -> None:
     items = client.get(f"{API}/figures").json()["items"]
-    assert {one["id"] for one in items if one["basis"] == "measured"} == MEASURED == {one.id for one in FIGURES}
-    papers = [one["source"].split()[0] for one in items]
+    assert (
+        {item["id"] for item in items if item["basis"] == "measured"} == MEASURED == {figure.id for figure in FIGURES}
+    )
+    papers = [item["source"].split()[0] for item in items]
     assert papers == sorted(papers, key=papers.index), "a paper's figures are not in one piece"
-    assert len({one["id"] for one in items}) == len(items) == len(engine.figures) + len(MEASURED)
+    assert len({item["id"] for item in items}) == len(items) == len(engine.figures) + len(MEASURED)
 
 
-@pytest.mark.parametrize("figure", FIGURES, ids=lambda one: one.id)
+@pytest.mark.parametrize("figure", FIGURES, ids=lambda item: item.id)
 def test_a_figure_names_the_module_that_measures_it(figure: MeasuredFigure) -> None:
     assert callable(import_module(f"cubeyard.emulation.figures.{figure.module}").measure)
 
@@ -106,9 +108,9 @@ def test_a_band_of_every_value_is_no_band(unit: str, low: float, high: float) ->
 def test_each_number_of_a_stored_result_could_have_differed(figure: str) -> None:
     """At least one of the values below, in the middle of, and above a band is valid for the unit,
     and differs."""
-    found = reference_of(figure)
-    assert found is not None
-    for row in found.document["rows"]:
+    result = reference_of(figure)
+    assert result is not None
+    for row in result.document["rows"]:
         low, high = float(row["low"]), float(row["high"])
         assert not cannot_fail(row["unit"], low, high), row
         least, most = WHOLE.get(row["unit"], (0.0, inf))
@@ -161,13 +163,13 @@ def test_ends_and_curves_follow_from_the_ticks() -> None:
 @given(st.lists(st.integers(0, 40), max_size=60))
 def test_a_stress_is_by_nearest_rank_over_the_links_used(counts: list[int]) -> None:
     links, packets, *percentiles = torus.Stress.of(counts).cells
-    used = sorted(one for one in counts if one)
+    used = sorted(count for count in counts if count)
     assert (links, packets) == (len(used), sum(counts))
     assert percentiles == sorted(percentiles)
     assert percentiles[-1] == max(counts, default=0)
     if used:
         assert percentiles[0] in used
-        assert sum(one <= percentiles[0] for one in used) * 2 >= len(used)
+        assert sum(item <= percentiles[0] for item in used) * 2 >= len(used)
 
 
 @pytest.mark.parametrize("kind", dcell_table2.KINDS)
@@ -211,8 +213,10 @@ class Six:
 
     def __init__(self, engine: Engine, share: float, micros: float) -> None:
         described = engine.emulation_network(torus.torus(3))
-        links = [Link(one["id"], tuple(one["a"]), tuple(one["b"]), 0) for one in described["links"]]
-        self.network = SimpleNamespace(links=links, servers={one["id"]: one["name"] for one in described["servers"]})
+        links = [Link(link["id"], tuple(link["a"]), tuple(link["b"]), 0) for link in described["links"]]
+        self.network = SimpleNamespace(
+            links=links, servers={server["id"]: server["name"] for server in described["servers"]}
+        )
         self.told: list[str] = []
         self._share, self._micros = share, micros
 
@@ -223,12 +227,12 @@ class Six:
         return [Answer(0, f"received by {service}")] * wanted
 
     def watch(self, secs: float) -> Watched:
-        mine = [camcube_fig6.CENTRE in (one.a[0], one.b[0]) for one in self.network.links]
+        mine = [camcube_fig6.CENTRE in (link.a[0], link.b[0]) for link in self.network.links]
         length = camcube_fig6.PAYLOAD + torus.WIRE_BYTES
         count = round(self._share * camcube_fig6.LINK_BITS_PER_SEC * secs / 8 / (length - camcube_fig6.ETHERNET_BYTES))
         cpu = [0.0] * 27
         cpu[camcube_fig6.CENTRE] = self._micros / 1e6 * 6 * count / secs
-        ways = [(length * count, length * count) if one else (7, 7) for one in mine]
+        ways = [(length * count, length * count) if item else (7, 7) for item in mine]
         return Watched(secs, ways, [(0, 0) for _ in mine], cpu)
 
 

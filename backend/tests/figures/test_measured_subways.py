@@ -30,11 +30,11 @@ def test_an_upgrade_is_judged_by_what_flows_carry_and_lose() -> None:
     windows = {"before": {"goodput_bits_per_sec": 4e7}, "after": {"goodput_bits_per_sec": 7.6e7}}
     done = {"steps": 8, "steps_done": 8, "connections_lost": 0}
     trial = Trial("p", {}, {}, 2e7, {})
-    found = Measured(trial, {"windows": windows, "upgrade": done, "drops": {}})
-    assert [row.verdict for row in upgrade.rows(found)] == ["within band", "matches", "matches", "matches"]
+    result = Measured(trial, {"windows": windows, "upgrade": done, "drops": {}})
+    assert [row.verdict for row in upgrade.rows(result)] == ["within band", "matches", "matches", "matches"]
     lost = {**done, "steps_done": 3, "connections_lost": 1}
-    found = Measured(trial, {"windows": {"before": windows["before"]}, "upgrade": lost, "drops": {"no-route": 2}})
-    assert [row.verdict for row in upgrade.rows(found)] == ["differs"] * 4
+    result = Measured(trial, {"windows": {"before": windows["before"]}, "upgrade": lost, "drops": {"no-route": 2}})
+    assert [row.verdict for row in upgrade.rows(result)] == ["differs"] * 4
 
 
 class Models:
@@ -56,9 +56,9 @@ def test_a_greatest_rate_is_found_to_half_of_what_halving_leaves(limit: float, h
         tried.append(rate)
         return rate <= wanted
 
-    found = subways_fig12.greatest(sustains, least, most, halvings)
+    result = subways_fig12.greatest(sustains, least, most, halvings)
     assert len(tried) == halvings
-    assert abs(found - wanted) <= (most - least) / 2 ** (halvings + 1) + 1e-9
+    assert abs(result - wanted) <= (most - least) / 2 ** (halvings + 1) + 1e-9
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_a_rate_is_sustained_in_time_with_a_hundredth_lost_at_most(
     assert subways_fig12.Answered(1000, answered, mean).sustained(1.0) == kept
 
 
-@pytest.mark.parametrize("variant", subways_fig12.VARIANTS, ids=lambda one: one.title)
+@pytest.mark.parametrize("variant", subways_fig12.VARIANTS, ids=lambda item: item.title)
 def test_web_servers_of_ten_racks_ask_two_over_uplinks_of_the_ratio(
     engine: Engine, variant: subways_fig12.Variant
 ) -> None:
@@ -81,7 +81,7 @@ def test_web_servers_of_ten_racks_ask_two_over_uplinks_of_the_ratio(
     question = read(engine, trial.document())
     assert len(question.flows) == 2 * 40 * 8
     described = engine.emulation_network(trial.spec)
-    servers = {one["id"] for one in described["servers"]}
+    servers = {server["id"] for server in described["servers"]}
     rates: dict[int, list[float]] = {}
     for link in described["links"]:
         tor, up = (link["b"][0], False) if link["a"][0] in servers else (link["a"][0], True)
@@ -104,25 +104,25 @@ GAINS = st.lists(st.floats(0.5, 4), min_size=3, max_size=3)
 def test_variants_are_judged_by_their_gain_over_type_0_and_beside_the_packet_engine(
     ours: list[float], packets: list[float]
 ) -> None:
-    titles = [one.title for one in subways_fig12.VARIANTS]
+    titles = [variant.title for variant in subways_fig12.VARIANTS]
     base = subways_fig12.PAPER_MQPS / subways_fig12.mqps(1.0)
     lines = [
         {title: [base * gain, base / 2 * gain] for title, gain in zip(titles, [1.0, *of], strict=True)}
         for of in (ours, packets)
     ]
-    found = {row.name: row for row in subways_fig12.rows((5.0, 10.0), *lines)}
+    result = {row.name: row for row in subways_fig12.rows((5.0, 10.0), *lines)}
     for name, at, bounds in (
         ("type 1 over type 0, mean", 0, (1.02, 1.38)),
         ("type 1LB over type 0, mean", 1, (1.36, 1.84)),
         ("type 1D over type 0, least", 2, (1.53, 2.875)),
         ("type 1D over type 0, most", 2, (1.53, 2.875)),
     ):
-        row = found[name]
+        row = result[name]
         assert row.ours == pytest.approx(ours[at])
         assert (row.low, row.high) == pytest.approx(bounds)
-    assert found["type 0 at 5:1"].verdict == "matches"
-    assert found["type 1D at 10:1"].ours == pytest.approx(5 * ours[2])
-    beside = found["type 1LB at 10:1, by the packet engine"]
+    assert result["type 0 at 5:1"].verdict == "matches"
+    assert result["type 1D at 10:1"].ours == pytest.approx(5 * ours[2])
+    beside = result["type 1LB at 10:1, by the packet engine"]
     assert beside.expected == pytest.approx(5 * packets[1])
     assert (beside.verdict == "differs") == (abs(ours[1] / packets[1] - 1) > 0.15 + 1e-9)
 
@@ -139,7 +139,7 @@ def test_a_hot_server_sends_and_gets_more_than_its_tors_carry_only_where_it_goes
     tors = {link["b"][0] for link in described["links"] if link["a"][0] == hot}
     uplinks = [link["rate_ratio"] for link in described["links"] if link["a"][0] in tors]
     ports = [link["rate_ratio"] for link in described["links"] if link["a"][0] == hot]
-    sent = trial.emulation["flow_bits_per_sec"] * sum(one.source == hot for one in question.flows)
+    sent = trial.emulation["flow_bits_per_sec"] * sum(flow.source == hot for flow in question.flows)
     assert len(uplinks) == len(ports) == 2
     assert sum(ports) * trial.link_bits_per_sec == pytest.approx(2 * subways_fig13.LINK_BITS_PER_SEC)
     assert 1.05 * sent < 2 * subways_fig13.LINK_BITS_PER_SEC, "wrapped packets fit its ports too"
@@ -152,12 +152,12 @@ CPUS = st.floats(0.001, 1.0)
 
 @given(CPUS, CPUS, st.lists(st.floats(0.01, 1.0), min_size=3, max_size=9, unique=True))
 def test_a_line_through_cpu_is_the_least_squares_line(slope: float, least: float, x: list[float]) -> None:
-    exact = subways_fig13.fit([subways_fig13.Point(one, slope * one + least) for one in x])
+    exact = subways_fig13.fit([subways_fig13.Point(item, slope * item + least) for item in x])
     assume(max(x) - min(x) > 0.05)
     assert exact == pytest.approx((slope, least, 1.0), abs=1e-6)
     # A point off the line explains less, by as much as the others are apart.
     assume(min(after - before for before, after in pairwise(sorted(x))) > 0.01)
-    off = [subways_fig13.Point(one, slope * one + least + slope * (at == 1)) for at, one in enumerate(x)]
+    off = [subways_fig13.Point(item, slope * item + least + slope * (at == 1)) for at, item in enumerate(x)]
     assert subways_fig13.fit(off)[2] < 1 - 1e-6
 
 
@@ -172,7 +172,7 @@ def test_cpu_of_a_relay_is_its_part_of_what_the_machine_takes_more(
             trial = subways_fig13.trial(Models(engine), 40, number, around)  # type: ignore[arg-type]
             described = engine.emulation_network(trial.spec)
             ends = [(link["a"][0], link["b"][0]) for link in described["links"]]
-            ids = [one["id"] for one in described["servers"]]
+            ids = [server["id"] for server in described["servers"]]
             sent = {1: 30e6, 3: 20e6, 0: 10e6, 4: 10e6, subways_fig13.HOT: 99e6, 7: 88e6} if around else {}
             carried = [{"ab_bits_per_sec": sent.get(a, 0.0) / 2 if a in ids else 77e6} for a, _ in ends]
             report = {
@@ -184,11 +184,11 @@ def test_cpu_of_a_relay_is_its_part_of_what_the_machine_takes_more(
             both.append(Measured(trial, report=report, network=network))
         pairs.append((both[0], both[1]))
     assert subways_fig13.relayed(pairs[0][0]) == pytest.approx({0: 10e6, 1: 30e6, 3: 20e6, 4: 10e6})
-    found = subways_fig13.point(pairs)
-    assert found.gbps == pytest.approx(0.03)
+    result = subways_fig13.point(pairs)
+    assert result.gbps == pytest.approx(0.03)
     # The middle round: two processors, nine tenths of the goodput, and three sevenths of the
     # relayed traffic.
-    assert found.cpu == pytest.approx(2 * (0.32 - 0.9 * 0.25) * 3 / 7)
+    assert result.cpu == pytest.approx(2 * (0.32 - 0.9 * 0.25) * 3 / 7)
     rows = {row.name: row for row in subways_fig13.rows([10.0, 95.0], 0.0, 0.97, 99.0)}
     assert rows["a core would relay"].ours is None
     assert [row.verdict for row in rows.values()] == ["differs", "within band", "within band", "within band", "differs"]
@@ -199,21 +199,21 @@ SECONDS = st.floats(1.0, 1e3)
 
 @given(st.lists(SECONDS, min_size=1, max_size=4), st.lists(SECONDS, min_size=1, max_size=4))
 def test_tails_are_means_over_seeds_and_the_ratio_is_theirs(zero: list[float], one: list[float]) -> None:
-    found = {row.name: row for row in table5.rows({0: zero, 1: one}, {0: 100.0, 1: 33.0})}
+    result = {row.name: row for row in table5.rows({0: zero, 1: one}, {0: 100.0, 1: 33.0})}
     means = [sum(each) / len(each) for each in (zero, one)]
     for wiring_type, mean in enumerate(means):
         for paper in ("testbed", "simulator"):
-            row = found[f"Type {wiring_type}, {paper}"]
+            row = result[f"Type {wiring_type}, {paper}"]
             assert row.ours == pytest.approx(mean)
             assert (row.deviation is None) == (len((zero, one)[wiring_type]) == 1)
-    assert found["Type 0 over type 1, testbed"].ours == pytest.approx(means[0] / means[1])
+    assert result["Type 0 over type 1, testbed"].ours == pytest.approx(means[0] / means[1])
 
 
 def test_a_tail_of_flows_that_are_not_over_is_not_known() -> None:
-    found = {row.name: row for row in table5.rows({0: [160.0, None], 1: [45.0]}, {0: 100.0, 1: 33.0})}
-    unknown = [found[name] for name in ("Type 0, testbed", "Type 0 over type 1, testbed")]
+    result = {row.name: row for row in table5.rows({0: [160.0, None], 1: [45.0]}, {0: 100.0, 1: 33.0})}
+    unknown = [result[name] for name in ("Type 0, testbed", "Type 0 over type 1, testbed")]
     assert [(row.ours, row.deviation, row.verdict) for row in unknown] == [(None, None, "differs")] * 2
-    assert found["Type 1, testbed"].verdict == "within band"
+    assert result["Type 1, testbed"].verdict == "within band"
 
 
 @pytest.mark.parametrize(("wiring_type", "racks"), [(0, 3), (1, 1)])
@@ -221,7 +221,7 @@ def test_what_crosses_aggregation_switches_is_what_they_send_down(engine: Engine
     """Each of the three racks sends the same amount; in type 1 two of them over ToRs that they
     share with the fourth."""
     described = engine.emulation_network(table5.spec(wiring_type))
-    ids = [one["id"] for one in described["servers"]]
+    ids = [server["id"] for server in described["servers"]]
     ends = [(link["a"][0], link["b"][0]) for link in described["links"]]
     tors = {above for below, above in ends if below in ids[: table5.SERVERS_OF_RACK]}
     assert len(tors) == wiring_type + 1
@@ -230,17 +230,17 @@ def test_what_crosses_aggregation_switches_is_what_they_send_down(engine: Engine
     carried = [
         {
             "ba_bits_per_sec": 3.0 / len(into_servers)
-            if one in into_servers
+            if end in into_servers
             else racks / len(into_tors)
-            if one in into_tors
+            if end in into_tors
             else 9.0
         }
-        for one in ends
+        for end in ends
     ]
-    network = {"servers": {"id": ids}, "links": {"a": [one[0] for one in ends], "b": [one[1] for one in ends]}}
+    network = {"servers": {"id": ids}, "links": {"a": [end[0] for end in ends], "b": [end[1] for end in ends]}}
     trial = Trial("x", table5.spec(wiring_type), {}, 1e8, {"flow_bytes": 100, "seconds": 1.0})
-    found = Measured(trial, report={"per_link": carried}, network=network)
-    assert table5.crossing(found) == pytest.approx(100 * racks / 3)
+    result = Measured(trial, report={"per_link": carried}, network=network)
+    assert table5.crossing(result) == pytest.approx(100 * racks / 3)
 
 
 def test_the_share_of_flows_that_are_over_rises_to_all_that_are() -> None:
@@ -257,10 +257,10 @@ SPEEDUPS = st.floats(0.1, 10.0)
 @given(st.lists(SPEEDUPS, min_size=6, max_size=6), st.lists(SPEEDUPS, min_size=6, max_size=6))
 def test_loops_are_judged_beside_the_paper_and_beside_the_fluid(ours: list[float], ideal: list[float]) -> None:
     keys = [(balance, size) for balance in subways_fig10.BALANCES for size in subways_fig10.LOOPS]
-    found = subways_fig10.rows(dict(zip(keys, ours, strict=True)), dict(zip(keys, ideal, strict=True)))
-    by_name = {row.name: row for row in found}
-    assert len(by_name) == len(found) == len(subways_fig10.PAPER) + 1 + len(keys)
-    for row in found[-len(keys) :]:
+    result = subways_fig10.rows(dict(zip(keys, ours, strict=True)), dict(zip(keys, ideal, strict=True)))
+    by_name = {row.name: row for row in result}
+    assert len(by_name) == len(result) == len(subways_fig10.PAPER) + 1 + len(keys)
+    for row in result[-len(keys) :]:
         assert row.expected is not None
         assert row.ours is not None
         band = shuffles.SCHEME_BAND if "LB" in row.name else shuffles.OWN_BAND
@@ -280,18 +280,18 @@ def test_flows_end_in_the_fluid_when_their_links_have_carried_them(
 ) -> None:
     question = read(engine, Trial("x", FAT_TREE, {"kind": "permutation"}, 2e7, {"seconds": 1.0}).document())
     servers = sorted(question.network.id_of[name] for name in question.network.servers.values())
-    ends = [(servers[one], servers[(one + away) % 16]) for one, away in drawn]
-    found = ends_secs(engine, question.network, 7, question.settings, ends, flow_bytes)
+    ends = [(servers[item], servers[(item + away) % 16]) for item, away in drawn]
+    result = ends_secs(engine, question.network, 7, question.settings, ends, flow_bytes)
     alone = flow_bytes * 8 / 2e7
     # The last flow of a server has waited for all its other flows at least, and any flow waits for
     # at most all the others.
-    for source in {one for one, _ in ends}:
-        of_source = [secs for (one, _), secs in zip(ends, found, strict=True) if one == source]
+    for source in {item for item, _ in ends}:
+        of_source = [secs for (item, _), secs in zip(ends, result, strict=True) if item == source]
         assert max(of_source) >= len(of_source) * alone * (1 - 1e-6)
-    assert min(found) >= alone * (1 - 1e-6)
-    assert max(found) <= len(ends) * alone * (1 + 1e-6)
+    assert min(result) >= alone * (1 - 1e-6)
+    assert max(result) <= len(ends) * alone * (1 + 1e-6)
     longer = ends_secs(engine, question.network, 7, question.settings, ends, 2 * flow_bytes)
-    assert longer == pytest.approx([2 * secs for secs in found], rel=1e-3)
+    assert longer == pytest.approx([2 * secs for secs in result], rel=1e-3)
 
 
 def test_a_shuffle_that_is_not_over_has_no_speedup() -> None:
@@ -318,10 +318,10 @@ def test_what_left_by_slower_ports_is_told_by_the_counters_of_servers(engine: En
 def test_what_load_balancing_adds_is_judged_by_its_share_with_more_ports(ours: list[float], ideal: list[float]) -> None:
     titles = [title for _, _, title in subways_fig11.VARIANTS]
     halves = [dict(zip(titles, (of[:3], of[3:]), strict=True)) for of in (ours, ideal)]
-    found = subways_fig11.rows(*halves)
+    result = subways_fig11.rows(*halves)
     adds = [ours[3] / ours[0], ours[5] / ours[2]]
-    assert found[0].ours == pytest.approx(adds[1] / adds[0])
-    assert [row.expected for row in found[2:]] == ideal
-    assert [row.ours for row in found[2:]] == ours
+    assert result[0].ours == pytest.approx(adds[1] / adds[0])
+    assert [row.expected for row in result[2:]] == ideal
+    assert [row.ours for row in result[2:]] == ours
     unknown = subways_fig11.rows({**halves[0], "Type 1": [None, *ours[1:3]]}, halves[1])
     assert [row.verdict for row in unknown[:3]] == ["differs"] * 3

@@ -20,9 +20,9 @@ QUICK_SECS = 1.0
 
 
 def reference(figure_id: str) -> Reference:
-    found = reference_of(figure_id)
-    assert found is not None, f"bin/figure-references {figure_id}"
-    return found
+    result = reference_of(figure_id)
+    assert result is not None, f"bin/figure-references {figure_id}"
+    return result
 
 
 @pytest.fixture(scope="module")
@@ -31,30 +31,30 @@ def module_engine() -> Engine:
 
 
 def computed() -> list[ParameterSet]:
-    found = [reference(path.stem) for path in sorted(FOLDER.glob("*.jsonl"))]
+    matches = [reference(path.stem) for path in sorted(FOLDER.glob("*.jsonl"))]
     return [
-        pytest.param(one, id=one.document["id"], marks=[pytest.mark.long] if one.secs >= QUICK_SECS else [])
-        for one in found
-        if one.machine is None
+        pytest.param(item, id=item.document["id"], marks=[pytest.mark.long] if item.secs >= QUICK_SECS else [])
+        for item in matches
+        if item.machine is None
     ]
 
 
 def test_every_computed_figure_has_one_of_this_engine(module_engine: Engine) -> None:
-    for one in module_engine.figures:
-        found = reference(one["id"])
-        assert found.document["id"] == one["id"]
-        assert found.document["title"] == one["title"]
-        assert found.document["provenance"]["engine_version"] == module_engine.version
-        assert found.secs > 0
+    for figure in module_engine.figures:
+        result = reference(figure["id"])
+        assert result.document["id"] == figure["id"]
+        assert result.document["title"] == figure["title"]
+        assert result.document["provenance"]["engine_version"] == module_engine.version
+        assert result.secs > 0
 
 
 def test_every_measured_figure_has_one_of_a_named_machine() -> None:
-    for one in FIGURES:
-        found = reference(one.id)
-        assert (found.document["id"], found.document["title"]) == (one.id, one.title)
-        assert found.machine is not None
-        assert found.document["provenance"]["fidelity"]["verdict"] != "host-limited", one.id
-        assert found.agrees(found.document) is None, "what is measured again is never the same to the last digit"
+    for figure in FIGURES:
+        result = reference(figure.id)
+        assert (result.document["id"], result.document["title"]) == (figure.id, figure.title)
+        assert result.machine is not None
+        assert result.document["provenance"]["fidelity"]["verdict"] != "host-limited", figure.id
+        assert result.agrees(result.document) is None, "what is measured again is never the same to the last digit"
 
 
 @pytest.mark.parametrize("found", computed())
@@ -79,13 +79,13 @@ def verdict_of(row: Json) -> str:
 def test_the_rows_of_every_computed_figure_stand_by_their_verdicts(module_engine: Engine) -> None:
     """By the catalogue, so that no figure is left out: those too that take too long to be computed
     here."""
-    for one in module_engine.figures:
-        document = reference(one["id"]).document
-        assert document["provenance"]["source"].startswith("["), one["id"]
-        assert document["choices"] or all(row["verdict"] == "matches" for row in document["rows"]), one["id"]
-        assert len({row["name"] for row in document["rows"]}) == len(document["rows"]) > 0, one["id"]
+    for figure in module_engine.figures:
+        document = reference(figure["id"]).document
+        assert document["provenance"]["source"].startswith("["), figure["id"]
+        assert document["choices"] or all(row["verdict"] == "matches" for row in document["rows"]), figure["id"]
+        assert len({row["name"] for row in document["rows"]}) == len(document["rows"]) > 0, figure["id"]
         for row in document["rows"]:
-            where = f"{one['id']}: {row}"
+            where = f"{figure['id']}: {row}"
             assert all(map(isfinite, (row["ours"], row["paper"]))), where
             assert row["band"], where
             if row["verdict"] == "matches":
@@ -94,18 +94,18 @@ def test_the_rows_of_every_computed_figure_stand_by_their_verdicts(module_engine
                 assert verdict_of(row) == row["verdict"], where
                 assert row["reason"], where
         for line in document["series"]:
-            assert len(line["x"]) == len(line["y"]) > 0, f"{one['id']}: {line['name']}"
-            assert all(map(isfinite, line["x"] + line["y"])), f"{one['id']}: {line['name']}"
+            assert len(line["x"]) == len(line["y"]) > 0, f"{figure['id']}: {line['name']}"
+            assert all(map(isfinite, line["x"] + line["y"])), f"{figure['id']}: {line['name']}"
 
 
 def test_other_numbers_do_not_agree_and_other_seeds_say_nothing() -> None:
-    found = reference("bcube-table2")
-    changed = orjson.loads(orjson.dumps(found.document))
+    result = reference("bcube-table2")
+    changed = orjson.loads(orjson.dumps(result.document))
     changed["rows"][0]["ours"] += 1e-9
-    assert found.agrees(changed) is False
+    assert result.agrees(changed) is False
     changed["provenance"]["seeds"] = [1, 2]
-    assert found.agrees(changed) is None
-    assert result_hash({**found.document, "title": "Another"}) == found.hash
+    assert result.agrees(changed) is None
+    assert result_hash({**result.document, "title": "Another"}) == result.hash
 
 
 def test_a_reference_is_written_as_it_is_kept(tmp_path: Path) -> None:

@@ -28,5 +28,5 @@ def checked(kind: str, payload: dict[str, Any]) -> dict[str, Any]:
 
 def _beyond(kept: Any, known: Any, where: str = "") -> list[str]:
     if isinstance(kept, dict) and isinstance(known, dict):
-        return [one for name in kept for one in _beyond(kept[name], known.get(name), f"{where}.{name}")]
+        return [item for name in kept for item in _beyond(kept[name], known.get(name), f"{where}.{name}")]
     return [] if kept == known else [where]

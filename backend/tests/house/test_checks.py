@@ -122,8 +122,8 @@ def test_a_document_that_names_a_missing_file_is_told(tmp_path: Path) -> None:
     (tmp_path / "backend" / "a.py").touch()
     text = "`backend/a.py` `backend/` `backend/<name>.py` `other/x` `a b/c` [x](backend/a.py) [y](https://x.org/y)\n"
     assert files.missing("A.md", text, tmp_path) == []
-    (one, two) = files.missing("A.md", "\n`backend/b.py`\n[x](c.md)\n", tmp_path)
-    assert one == "A.md:2: names backend/b.py, which is not there"
+    (item, two) = files.missing("A.md", "\n`backend/b.py`\n[x](c.md)\n", tmp_path)
+    assert item == "A.md:2: names backend/b.py, which is not there"
     assert two.startswith("A.md:3: names c.md")
 
 
@@ -204,8 +204,8 @@ def test_a_protocol_may_be_named_in_its_room_and_its_tests(path: str, line: str)
 )
 def test_the_prose_at_the_top_of_a_folder_is_counted(name: str, top: str, lines: int) -> None:
     assert rooms.top_lines(top) == lines
-    found = rooms.undescribed([f"emulator/crates/x/src/{name}", "emulator/crates/x/src/a.rs"], lambda _: top)
-    assert len(found) == (name in ("__init__.py", "index.ts") or lines < rooms.LEAST_LINES)
+    result = rooms.undescribed([f"emulator/crates/x/src/{name}", "emulator/crates/x/src/a.rs"], lambda _: top)
+    assert len(result) == (name in ("__init__.py", "index.ts") or lines < rooms.LEAST_LINES)
 
 
 def test_a_rust_module_s_docs_may_stand_beside_its_folder() -> None:

@@ -37,7 +37,7 @@ def outline(engine: Engine, spec: Json) -> Json:
     }
     document: Json = {"family": spec["family"], "picture": network["picture"]}
     for part, fields in columns.items():
-        document[part] = {name: [one[name] for one in network[part]] for name in fields}
+        document[part] = {name: [item[name] for item in network[part]] for name in fields}
     for end in ("a", "b"):
         document["links"][end] = [link[end][0] for link in network["links"]]
         document["links"][f"{end}_port"] = [link[end][1] for link in network["links"]]

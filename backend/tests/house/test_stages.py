@@ -42,8 +42,8 @@ def command(runner: ModuleType, script: str, again: str = "") -> object:
 
 def test_only_what_failed_is_told_as_failed(runner: ModuleType) -> None:
     results = runner.turn([command(runner, "echo fine"), command(runner, "echo broken; exit 3")], width=2)
-    assert [one.status for one in results] == [0, 3]
-    assert [one.said for one in results] == ["fine\n", "broken\n"]
+    assert [result.status for result in results] == [0, 3]
+    assert [result.said for result in results] == ["fine\n", "broken\n"]
     assert runner.failures(results) == ["Runs echo broken; exit 3"]
 
 
@@ -54,7 +54,7 @@ def test_commands_of_a_turn_run_side_by_side(runner: ModuleType, tmp_path: Path)
         runner.Command("One", ".", ["timeout", "20", "bash", "-c", waits, *files]) for files in (("a", "b"), ("b", "a"))
     ]
     results = runner.turn(both, width=2)
-    assert [one.status for one in results] == [0, 0]
+    assert [result.status for result in results] == [0, 0]
 
 
 @pytest.mark.parametrize(("again", "status", "flaky"), [("exit 0", 0, ["tests/test_a.py::test_b"]), ("exit 1", 1, [])])

@@ -59,10 +59,10 @@ def test_a_copy_that_is_still_the_same_is_not_sent_again(client: TestClient) -> 
     compressed = client.get(path)
     assert client.get(path, headers={"if-none-match": compressed.headers["etag"]}).status_code == 304
     assert client.get(f"/api/v1/plans/{plan}/exports/labels").headers["etag"].removeprefix("W/") != tag
-    asked = client.head(path)
-    assert (asked.status_code, asked.content, asked.headers["etag"]) == (200, b"", tag)
-    assert asked.headers["content-disposition"] == first.headers["content-disposition"]
-    assert "content-length" not in asked.headers, "a size of 0 would be that of an empty file"
+    request = client.head(path)
+    assert (request.status_code, request.content, request.headers["etag"]) == (200, b"", tag)
+    assert request.headers["content-disposition"] == first.headers["content-disposition"]
+    assert "content-length" not in request.headers, "a size of 0 would be that of an empty file"
     other = client.get(f"/api/v1/plans/{plan}").headers["etag"]
     change = {"spec": SMALL | {"k": 0}}
     assert client.patch(f"/api/v1/plans/{plan}", json=change, headers={"if-match": other}).status_code == 200
@@ -84,8 +84,8 @@ def test_a_download_that_broke_off_goes_on_where_it_ended(working_client: TestCl
     url, size = done["result_url"], done["size_bytes"]
     whole = working_client.get(url, headers=PLAIN).content
     assert len(whole) == size > 600_000, "several stored pieces"
-    asked = working_client.head(url, headers=PLAIN)
-    assert (asked.headers["content-length"], asked.headers["accept-ranges"]) == (str(size), "bytes")
+    request = working_client.head(url, headers=PLAIN)
+    assert (request.headers["content-length"], request.headers["accept-ranges"]) == (str(size), "bytes")
     for first, last in ((0, 0), (100, 300_000), (262_143, 262_144), (size - 1, size - 1), (500_000, 10**9)):
         part = working_client.get(url, headers={"range": f"bytes={first}-{last}"})
         stop = min(last + 1, size)
@@ -93,7 +93,7 @@ def test_a_download_that_broke_off_goes_on_where_it_ended(working_client: TestCl
         assert part.headers["content-range"] == f"bytes {first}-{stop - 1}/{size}"
         assert part.content == whole[first:stop]
     assert working_client.get(url, headers={"range": "bytes=-7"}).content == whole[-7:]
-    tag = asked.headers["etag"]
+    tag = request.headers["etag"]
     assert working_client.get(url, headers=PLAIN).headers["etag"] == tag
     same = working_client.get(url, headers={"range": "bytes=5-9", "if-range": tag})
     assert (same.status_code, same.content) == (206, whole[5:10])
@@ -114,8 +114,8 @@ def test_parts_of_an_export_are_the_same_bytes(client: TestClient, spec: dict[st
     assert first.headers["accept-ranges"] == "bytes"
     known = len(whole) <= KNOWN_BYTES
     assert first.headers.get("content-length") == (str(len(whole)) if known else None)
-    for asked, stop in (("bytes=100-199", 200), ("bytes=100-", len(whole))):
-        part = client.get(path, headers={"range": asked, "if-range": tag})
+    for request, stop in (("bytes=100-199", 200), ("bytes=100-", len(whole))):
+        part = client.get(path, headers={"range": request, "if-range": tag})
         assert (part.status_code, part.content) == (206, whole[100:stop])
         assert part.headers["content-range"] == f"bytes 100-{stop - 1}/{len(whole)}"
         assert int(part.headers["content-length"]) == stop - 100

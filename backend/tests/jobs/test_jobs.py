@@ -60,23 +60,23 @@ def start_worker(settings: Settings, tmp_path: Path) -> Iterator[Callable[[], su
         return started[-1]
 
     yield begin
-    for one in started:
-        one.kill()
-        one.wait()
+    for item in started:
+        item.kill()
+        item.wait()
 
 
 def test_every_format_streams_at_once(client: TestClient) -> None:
     plan = plan_of(client, SMALL)
     listed = client.get(f"/api/v1/plans/{plan}/exports").json()["items"]
-    assert [one["name"] for one in listed] == list(FORMATS)
-    for one in listed:
-        answer = client.get(f"/api/v1/plans/{plan}/exports/{one['name']}")
-        if one["name"] == "htsim":
+    assert [item["name"] for item in listed] == list(FORMATS)
+    for item in listed:
+        answer = client.get(f"/api/v1/plans/{plan}/exports/{item['name']}")
+        if item["name"] == "htsim":
             assert (answer.status_code, answer.json()["errors"][0]["field"]) == (422, "topology.family")
             continue
-        assert answer.status_code == 200, (one, answer.text[:300])
-        assert answer.headers["content-type"].split(";")[0] == one["media_type"].split(";")[0]
-        assert f".{one['extension']}" in answer.headers["content-disposition"]
+        assert answer.status_code == 200, (item, answer.text[:300])
+        assert answer.headers["content-type"].split(";")[0] == item["media_type"].split(";")[0]
+        assert f".{item['extension']}" in answer.headers["content-disposition"]
         assert len(answer.content) > 100
     assert client.get(f"/api/v1/plans/{plan}/exports/docx").status_code == 404
     assert client.get(f"/api/v1/plans/{'0' * 14}/exports/csv").status_code == 404
@@ -95,7 +95,7 @@ def test_a_job_ends_with_the_same_bytes_as_the_stream(working_client: TestClient
     assert result.content == working_client.get(f"/api/v1/plans/{plan}/exports/json").content
     assert int(result.headers["content-length"]) == done["size_bytes"] == len(result.content)
     assert quote(done["filename"]) in result.headers["content-disposition"]
-    assert [one["id"] for one in working_client.get(f"/api/v1/plans/{plan}/jobs").json()["items"]] == [job["id"]]
+    assert [item["id"] for item in working_client.get(f"/api/v1/plans/{plan}/jobs").json()["items"]] == [job["id"]]
     again = working_client.delete(f"/api/v1/jobs/{job['id']}").json()
     assert again["state"] == "done", "cancelling what is done changes nothing"
 
@@ -110,8 +110,8 @@ def test_a_large_export_is_answered_with_a_job_and_then_with_its_file(
     monkeypatch.setattr("cubeyard.jobs.service.cables_at_once", lambda _: cables)
     assert working_client.get(address).status_code == 200, "at the bound it is written at once"
     monkeypatch.setattr("cubeyard.jobs.service.cables_at_once", lambda _: cables - 1)
-    told = working_client.head(address, follow_redirects=False)
-    assert (told.status_code, told.content, "location" in told.headers) == (202, b"", False)
+    reported = working_client.head(address, follow_redirects=False)
+    assert (reported.status_code, reported.content, "location" in reported.headers) == (202, b"", False)
     assert working_client.get(f"/api/v1/plans/{plan}/jobs").json()["items"] == [], "who only asks starts no job"
     answer = working_client.get(address, follow_redirects=False)
     assert answer.status_code in (202, 303)
@@ -127,9 +127,9 @@ def test_a_large_export_is_answered_with_a_job_and_then_with_its_file(
     assert working_client.get(address).content == whole, "a client that follows redirects has the file"
     assert len(working_client.get(f"/api/v1/plans/{plan}/jobs").json()["items"]) == 1, "one job for all"
     assert working_client.get(address, params={"stream": "true"}, follow_redirects=False).content == whole
-    told = working_client.head(address, follow_redirects=False)
-    assert (told.status_code, told.headers["location"]) == (303, done.headers["location"])
-    tag = told.headers["etag"]
+    reported = working_client.head(address, follow_redirects=False)
+    assert (reported.status_code, reported.headers["location"]) == (303, done.headers["location"])
+    tag = reported.headers["etag"]
     assert working_client.get(address, headers={"if-none-match": tag}, follow_redirects=False).status_code == 304
 
 
@@ -150,7 +150,7 @@ def test_a_client_may_ask_for_a_job_at_any_size(client: TestClient) -> None:
 
 
 def test_every_format_says_up_to_which_size_it_is_written_at_once(client: TestClient) -> None:
-    listed = {one["name"]: one["cables_at_once"] for one in client.get("/api/v1/exports").json()["items"]}
+    listed = {item["name"]: item["cables_at_once"] for item in client.get("/api/v1/exports").json()["items"]}
     assert all(0 < bound <= STREAMED_CABLES for bound in listed.values())
     assert listed["pdf"] < listed["xlsx"] < listed["csv"]
 

@@ -28,7 +28,7 @@ def refused(answer: Any) -> dict[str, Any]:
 
 
 def test_formats_say_which_options_they_take(client: TestClient) -> None:
-    takes = {one["name"]: one["options"] for one in client.get("/api/v1/exports").json()["items"]}
+    takes = {item["name"]: item["options"] for item in client.get("/api/v1/exports").json()["items"]}
     assert takes["pdf"] == ["paper", "first_label", "codes", "link"]
     assert takes["xlsx"] == ["paper"]
     assert takes["dxf"] == ["solid"]

@@ -36,7 +36,7 @@ def changes(client: TestClient, **query: Any) -> list[Json]:
 
 
 def told(client: TestClient, **query: Any) -> list[tuple[str, str]]:
-    return [(one["kind"], one["action"]) for one in changes(client, **query)][::-1]
+    return [(change["kind"], change["action"]) for change in changes(client, **query)][::-1]
 
 
 def test_what_people_change_is_told_by_whom_and_in_order(client: TestClient) -> None:
@@ -73,10 +73,10 @@ def test_what_people_change_is_told_by_whom_and_in_order(client: TestClient) -> 
         ("experiment", "deleted"), ("plan", "deleted"),
     ]  # fmt: skip
     assert told(client, plan=plan) == expected, "what changes nothing is no change"
-    assert [one["who"] for one in changes(client, plan=plan, kind="plan")][::-1] == [
+    assert [change["who"] for change in changes(client, plan=plan, kind="plan")][::-1] == [
         "this machine", "architect", "architect", "architect", "this machine",
     ]  # fmt: skip
-    details = {one["action"]: one["detail"] for one in changes(client, plan=plan, kind="plan")}
+    details = {change["action"]: change["detail"] for change in changes(client, plan=plan, kind="plan")}
     assert details["renamed"] == "from Yard"
     assert details["reverted"] == "revision 3, back to revision 1"
     (marked,) = changes(client, kind="work")
@@ -106,13 +106,13 @@ def test_filters_and_pages_join_to_the_whole(client: TestClient) -> None:
     cursor: str | None = None
     while True:
         page = client.get(f"{API}/changes", params={"limit": 2, **({"cursor": cursor} if cursor else {})}).json()
-        read += [one["subject"] for one in page["items"]]
+        read += [item["subject"] for item in page["items"]]
         cursor = page["next"]
         if cursor is None:
             break
     assert read == [plans[0], *plans[::-1]]
-    assert [one["subject"] for one in changes(client, action=["deleted", "renamed"])] == [plans[0]]
-    assert [one["subject"] for one in changes(client, q="plan 3")] == [plans[3]]
+    assert [change["subject"] for change in changes(client, action=["deleted", "renamed"])] == [plans[0]]
+    assert [change["subject"] for change in changes(client, q="plan 3")] == [plans[3]]
     assert len(changes(client, subject=plans[0])) == 2
     assert changes(client, who="nobody") == []
     for wrong in ({"kind": "castle"}, {"action": "eaten"}, {"plan": "x"}, {"limit": 201}, {"cursor": "x"}):

@@ -65,7 +65,7 @@ def test_a_reader_gives_what_it_returns_from_another_process(readers: Readers) -
 def test_the_problem_of_a_reader_is_the_request_s(readers: Readers) -> None:
     problem = outcome(readers, refusing)
     assert (problem.status, problem.code, problem.detail) == (418, "teapot", "No.")
-    assert [(one.field, one.line) for one in problem.errors] == [("body.x", 3)]
+    assert [(error.field, error.line) for error in problem.errors] == [("body.x", 3)]
 
 
 @pytest.mark.parametrize(
@@ -109,9 +109,9 @@ def test_the_program_that_forks_starts_again_if_it_was_ended(readers: Readers) -
     os.kill(program.pid, signal.SIGKILL)
     program.wait()
     assert readers.run(echo, (b"again",))[1] == b"again"
-    for one in (signal.SIGINT, signal.SIGTERM):  # meant for the server, as Ctrl-C in its terminal
+    for item in (signal.SIGINT, signal.SIGTERM):  # meant for the server, as Ctrl-C in its terminal
         assert readers._forks._program is not None
-        os.kill(readers._forks._program.pid, one)
+        os.kill(readers._forks._program.pid, item)
     assert readers.run(echo, (b"still",))[1] == b"still"
 
 
@@ -128,21 +128,21 @@ def _gone(process: int) -> bool:
 
 def test_a_reader_ends_when_its_client_has_left(readers: Readers, tmp_path: Path) -> None:
     patient = with_limits(readers, 60)
-    told = tmp_path / "pid"
+    reported = tmp_path / "pid"
 
     async def receive() -> dict[str, str]:
-        while not (told.exists() and told.read_text()):  # noqa: ASYNC110 - written by another process
+        while not (reported.exists() and reported.read_text()):  # noqa: ASYNC110 - written by another process
             await asyncio.sleep(0.02)
         return {"type": "http.disconnect"}
 
     async def ask() -> None:
         request = Request({"type": "http", "method": "POST", "headers": []}, receive)  # type: ignore[arg-type]
-        await patient.read(request, told_and_waiting, os.fsencode(told))
+        await patient.read(request, told_and_waiting, os.fsencode(reported))
 
     with pytest.raises(ProblemError) as left:
         asyncio.run(ask())
     assert left.value.code == "client-left"
-    assert _gone(int(told.read_text()))
+    assert _gone(int(reported.read_text()))
 
 
 def test_others_go_on_while_files_are_read_and_too_many_are_told_to_come_back(readers: Readers) -> None:
@@ -162,18 +162,18 @@ def test_others_go_on_while_files_are_read_and_too_many_are_told_to_come_back(re
 
     async def many() -> list[str]:
         nonlocal longest
-        asked = []
+        request = []
         for _ in range(AT_ONCE + WAITING + 3):
-            asked.append(asyncio.create_task(ask()))
+            request.append(asyncio.create_task(ask()))
             await asyncio.sleep(0)
         await asyncio.sleep(0)
-        while any(not one.done() for one in asked[: AT_ONCE + 1]):
+        while any(not item.done() for item in request[: AT_ONCE + 1]):
             before = time.monotonic()
             await asyncio.sleep(0.01)
             longest = max(longest, time.monotonic() - before)
-        for one in asked[AT_ONCE + 1 :]:
-            one.cancel()
-        return [one.result() for one in asked if one.done() and not one.cancelled()]
+        for item in request[AT_ONCE + 1 :]:
+            item.cancel()
+        return [item.result() for item in request if item.done() and not item.cancelled()]
 
     codes = asyncio.run(many())
     assert codes.count("busy") == 3
@@ -183,10 +183,10 @@ def test_others_go_on_while_files_are_read_and_too_many_are_told_to_come_back(re
 
 def test_copies_end_with_a_server_that_is_gone(readers: Readers, tmp_path: Path) -> None:
     """The program that forks sees the end of its socket; copies at work have their time."""
-    told = tmp_path / "pid"
-    asking = threading.Thread(target=lambda: outcome_of(readers, told))
+    reported = tmp_path / "pid"
+    asking = threading.Thread(target=lambda: outcome_of(readers, reported))
     asking.start()
-    while not (told.exists() and told.read_text()):
+    while not (reported.exists() and reported.read_text()):
         time.sleep(0.02)
     program, control = readers._forks._program, readers._forks._control
     assert program is not None
@@ -194,7 +194,7 @@ def test_copies_end_with_a_server_that_is_gone(readers: Readers, tmp_path: Path)
     control.shutdown(socket.SHUT_RDWR)
     assert program.wait(5) == 0
     asking.join()
-    assert _gone(int(told.read_text()))
+    assert _gone(int(reported.read_text()))
 
 
 def outcome_of(readers: Readers, told: Path) -> None:

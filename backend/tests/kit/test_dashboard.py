@@ -15,12 +15,12 @@ BOARD = Path(__file__).resolve().parents[3] / "deploy" / "grafana" / "cubeyard.j
 
 def test_every_metric_of_the_dashboard_is_told(client: TestClient) -> None:
     client.post("/api/v1/plans/preview", json={"spec": SMALL})
-    told = set(re.findall(r"^# TYPE (cubeyard_\w+)", client.get("/metrics").text, re.MULTILINE))
-    asked = {
+    reported = set(re.findall(r"^# TYPE (cubeyard_\w+)", client.get("/metrics").text, re.MULTILINE))
+    request = {
         re.sub(r"_bucket$", "", name)
         for panel in json.loads(BOARD.read_text())["panels"]
         for target in panel["targets"]
         for name in re.findall(r"cubeyard_\w+", target["expr"])
     }
-    assert len(asked) >= 12
-    assert asked <= told
+    assert len(request) >= 12
+    assert request <= reported

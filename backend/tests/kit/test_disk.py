@@ -35,9 +35,9 @@ def test_who_says_that_a_disk_is_full(error: Exception, full: bool) -> None:
 
 
 def test_which_disk_how_much_is_free_and_what_to_do(tmp_path: Path) -> None:
-    said = str(DiskFullError("the Docker engine", tmp_path / "not" / "there"))
-    assert said.startswith(f"The disk of the Docker engine at {tmp_path}/not/there is full: ")
-    assert said.endswith(" MiB are free. Free some space, then start the run again.")
+    message = str(DiskFullError("the Docker engine", tmp_path / "not" / "there"))
+    assert message.startswith(f"The disk of the Docker engine at {tmp_path}/not/there is full: ")
+    assert message.endswith(" MiB are free. Free some space, then start the run again.")
     elsewhere = str(DiskFullError("the database", None, "try again"))
     assert elsewhere == "The disk of the database is full. Free some space, then try again."
 

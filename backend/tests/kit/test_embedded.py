@@ -71,9 +71,9 @@ def start_writer(home: Path) -> Iterator[Callable[[], subprocess.Popen[str]]]:
         return started[-1]
 
     yield start
-    for one in started:
-        one.kill()
-        one.communicate()
+    for item in started:
+        item.kill()
+        item.communicate()
 
 
 def _said(writer: subprocess.Popen[str], at_least: int) -> int:
@@ -197,12 +197,12 @@ def test_programs_that_start_at_once_agree_on_one_server(home: Path, start_write
         for _ in range(3)
     ]
     try:
-        pids = {one.stdout.readline().strip() for one in others if one.stdout is not None}
+        pids = {other.stdout.readline().strip() for other in others if other.stdout is not None}
         assert len(pids) == 1
         assert pids == {str(EmbeddedPostgres(home).running_pid())}
     finally:
-        for one in others:
-            one.communicate("")
+        for other in others:
+            other.communicate("")
 
 
 @pytest.mark.long

@@ -39,8 +39,8 @@ async def life(scope: Any, receive: Any, send: Any) -> None:
 async def echo(scope: Any, receive: Any, send: Any) -> None:
     await receive()
     await send({"type": "websocket.accept"})
-    while (said := await receive())["type"] == "websocket.receive":
-        await send({"type": "websocket.send", "text": said["text"]})
+    while (message := await receive())["type"] == "websocket.receive":
+        await send({"type": "websocket.send", "text": message["text"]})
 
 
 async def events(scope: Any, receive: Any, send: Any) -> None:
@@ -57,10 +57,10 @@ async def count(scope: Any, receive: Any, send: Any) -> None:
         await asyncio.sleep(1.2)
     length, more = 0, True
     while more:
-        said = await receive()
-        if said["type"] == "http.disconnect":
+        message = await receive()
+        if message["type"] == "http.disconnect":
             return
-        length, more = length + len(said["body"]), said["more_body"]
+        length, more = length + len(message["body"]), message["more_body"]
     body = f"{scope['path']} {length}".encode()
     await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"%d" % len(body))]})
     await send({"type": "http.response.body", "body": body})
@@ -108,10 +108,10 @@ def problem(read: Any, status: int) -> dict[str, Any]:
     assert (seen, headers["content-type"], headers["connection"]) == (status, "application/problem+json", "close"), body
     assert headers["x-content-type-options"] == "nosniff"
     assert read.read() == b"", "the connection ends with it"
-    said = json.loads(body)
-    assert said["status"] == status
-    assert said["request_id"] == headers["x-request-id"]
-    return said
+    message = json.loads(body)
+    assert message["status"] == status
+    assert message["request_id"] == headers["x-request-id"]
+    return message
 
 
 def slowest_answer_during(port: int, work: Callable[[], None]) -> float:
@@ -226,7 +226,7 @@ def test_a_connection_without_a_request_ends(port: int) -> None:
 def test_a_half_sent_body_ends_and_a_long_one_that_makes_progress_does_not(port: int, chunked: bool) -> None:
     length = b"Transfer-Encoding: chunked" if chunked else b"Content-Length: 100000"
     head = b"POST / HTTP/1.1\r\nHost: localhost\r\n" + length + b"\r\n\r\n"
-    with wire(port) as (stalled, told), wire(port) as (slow, read):
+    with wire(port) as (stalled, reported), wire(port) as (slow, read):
         stalled.sendall(head + (b"1\r\nx\r\n" if chunked else b"x"))
         slow.sendall(head)
         started = time.monotonic()
@@ -237,7 +237,7 @@ def test_a_half_sent_body_ends_and_a_long_one_that_makes_progress_does_not(port:
             slow.sendall(b"0\r\n\r\n")
         assert time.monotonic() - started > 3 * 0.6
         assert answer(read)[2] == b"/ 100000"
-        assert "CUBEYARD_BODY_SECS" in problem(told, 408)["detail"]
+        assert "CUBEYARD_BODY_SECS" in problem(reported, 408)["detail"]
 
 
 def test_a_body_that_the_application_reads_late_is_no_slow_one(port: int) -> None:
@@ -283,8 +283,8 @@ def test_more_connections_than_the_limit_end_those_that_say_nothing() -> None:
             busy[-1][0].sendall(b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\n")
             time.sleep(0.05)
         with wire(port) as (sent, read):
-            said, headers, body = answer(read)
-            assert (said, headers["retry-after"]) == (503, "5")
+            message, headers, body = answer(read)
+            assert (message, headers["retry-after"]) == (503, "5")
             assert b"CUBEYARD_MAX_CONNECTIONS" in body
         for sent, read in busy:
             sent.sendall(b"hello")

@@ -32,7 +32,7 @@ def routes() -> list[LateRoute]:
 
 
 def made(routes: list[Any]) -> list[str]:
-    return [f"{min(one.methods)} {one.path}" for one in routes if isinstance(one, LateRoute) and one.made]
+    return [f"{min(route.methods)} {route.path}" for route in routes if isinstance(route, LateRoute) and route.made]
 
 
 def test_a_request_makes_the_route_that_answers_it_and_no_other(routes: list[LateRoute]) -> None:
@@ -79,6 +79,6 @@ def test_a_route_has_no_made_up_attributes(routes: list[LateRoute]) -> None:
 
 def test_every_endpoint_of_ours_waits_for_its_first_request() -> None:
     assert len(ROUTES) > 130
-    assert [one for one in ROUTES if isinstance(one, APIRoute) and not isinstance(one, LateRoute)] == []
-    one, another = (create_app(Settings()) for _ in range(2))
-    assert [route for route in ROUTES if route not in one.routes or route not in another.routes] == []
+    assert [route for route in ROUTES if isinstance(route, APIRoute) and not isinstance(route, LateRoute)] == []
+    item, another = (create_app(Settings()) for _ in range(2))
+    assert [route for route in ROUTES if route not in item.routes or route not in another.routes] == []

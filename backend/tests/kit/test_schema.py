@@ -53,8 +53,8 @@ def _things(database: Database) -> dict[str, list[str]]:
         "extensions": "SELECT extname FROM pg_extension WHERE extname <> 'plpgsql'",
     }
     with database.engine.connect() as connection:
-        found = {kind: sorted(connection.scalars(text(query))) for kind, query in kinds.items()}
-    return {kind: [name for name in names if name != "alembic_version"] for kind, names in found.items()}
+        result = {kind: sorted(connection.scalars(text(query))) for kind, query in kinds.items()}
+    return {kind: [name for name in names if name != "alembic_version"] for kind, names in result.items()}
 
 
 def _columns(database: Database) -> dict[str, list[str]]:
@@ -92,8 +92,8 @@ def _fill(database: Database, engine: Engine) -> None:
         AuthService(session, None).create_token("kept")
         JobService(session, engine, Queue()).start(plan.id, None, "csv")
         experiments = ExperimentService(session, engine)
-        asked = ExperimentCreate.model_validate({"plan": {"id": plan.id}, "workload": {"kind": "all-to-all"}})
-        run = RunService(session, RunQueue()).start(experiments.row(experiments.create(asked).id))
+        request = ExperimentCreate.model_validate({"plan": {"id": plan.id}, "workload": {"kind": "all-to-all"}})
+        run = RunService(session, RunQueue()).start(experiments.row(experiments.create(request).id))
         frames = RunRepository(session)
         row = frames.run(run.id)
         assert row is not None
@@ -228,11 +228,11 @@ def test_the_migrations_make_what_the_models_say(database: Database) -> None:
 
 def test_a_database_that_is_up_to_date_needs_no_alembic(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     schema.upgrade(database.engine)
-    asked: list[str] = []
-    event.listen(database.engine, "before_cursor_execute", lambda *given: asked.append(given[2]))
+    request: list[str] = []
+    event.listen(database.engine, "before_cursor_execute", lambda *given: request.append(given[2]))
     monkeypatch.setattr("alembic.command.upgrade", lambda *_: pytest.fail("there is nothing to do"))
     schema.upgrade(database.engine)
-    assert [one for one in asked if "alembic_version" not in one] == []
+    assert [item for item in request if "alembic_version" not in item] == []
 
 
 def test_the_newest_migration_is_the_one_that_alembic_finds() -> None:

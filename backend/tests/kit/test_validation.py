@@ -47,7 +47,7 @@ def errors_of(change: dict[str, Any]) -> list[dict[str, Any]]:
     sent = {"target": {"selector": "10% of servers"}, **change}
     with pytest.raises(ValidationError) as raised:
         Asked.model_validate(sent)
-    return [one.model_dump() for one in in_words(raised.value.errors(), sent)]
+    return [word.model_dump() for word in in_words(raised.value.errors(), sent)]
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_an_error_names_the_field_and_says_what_to_give(
 
 def test_two_things_wrong_with_one_form_are_both_told() -> None:
     errors = errors_of({"target": {"ratio": 2}})
-    assert [one["field"] for one in errors] == ["target.kind", "target.ratio"]
+    assert [error["field"] for error in errors] == ["target.kind", "target.ratio"]
 
 
 VALUES = st.recursive(
@@ -117,21 +117,21 @@ def test_every_error_is_at_a_place_of_what_was_sent(sent: dict[str, Any]) -> Non
     try:
         Asked.model_validate(sent)
     except ValidationError as error:
-        found = in_words(error.errors(), sent)
+        result = in_words(error.errors(), sent)
     else:
         return
-    assert found
-    for one in found:
+    assert result
+    for word in result:
         place: Any = sent
-        *parents, last = one.field.split(".") if one.field != "body" else ("",)
+        *parents, last = word.field.split(".") if word.field != "body" else ("",)
         for part in parents:
             place = place[int(part)] if isinstance(place, list) else place[part]
         assert isinstance(place, dict | list)
-        words = json.dumps(one.model_dump(exclude={"value"}))
+        words = json.dumps(word.model_dump(exclude={"value"}))
         assert not any(
             name in words for name in ("Share", "Named", "Selected", "function", "Input should", "constrained")
         )
-        assert last == "" or one.message.endswith(".")
+        assert last == "" or word.message.endswith(".")
 
 
 def test_a_response_has_the_same_words() -> None:
@@ -144,7 +144,7 @@ def test_a_response_has_the_same_words() -> None:
 
     client = TestClient(app)
     answer = client.post("/asked?limit=x", json={"target": {"selector": "a"}, "seeds": "abc"}).json()
-    assert [one["field"] for one in answer["errors"]] == ["query.limit", "body.seeds"]
+    assert [error["field"] for error in answer["errors"]] == ["query.limit", "body.seeds"]
     assert answer["detail"] == 'query.limit: "x" is not a whole number. And 1 more.'
 
 

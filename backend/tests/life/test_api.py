@@ -38,8 +38,8 @@ def test_the_example_is_of_the_plan_as_it_is_now(client: TestClient) -> None:
         question.seeds,
         len(question.policies),
     )
-    rates = {one["part"]: one["afr"] for one in client.get(f"{LIFE}/rates").json()["items"]}
-    assert {one["part"]: one["afr"] for one in result["rates"]}.items() <= rates.items()
+    rates = {item["part"]: item["afr"] for item in client.get(f"{LIFE}/rates").json()["items"]}
+    assert {rate["part"]: rate["afr"] for rate in result["rates"]}.items() <= rates.items()
 
 
 def test_a_life_streams_its_curves_and_ends_with_the_document(client: TestClient) -> None:
@@ -84,15 +84,15 @@ def test_a_saved_plan_lives_as_its_spec_does(client: TestClient) -> None:
 def test_what_cannot_be_simulated_is_refused_by_field(client: TestClient, change: dict[str, Any], where: str) -> None:
     answer = client.post(LIFE, json={**SMALL, **change})
     assert answer.status_code == 422
-    found = answer.json()["findings"]
-    assert where in [one["where"] for one in found]
-    assert all(one["message"] and one["hint"] for one in found)
+    findings = answer.json()["findings"]
+    assert where in [finding["where"] for finding in findings]
+    assert all(finding["message"] and finding["hint"] for finding in findings)
 
 
 def test_the_rates_have_sources_and_the_example_is_a_question(client: TestClient, engine: Engine) -> None:
     listed = client.get(f"{LIFE}/rates").json()["items"]
     assert listed == engine.failure_rates
-    assert {one["part"] for one in listed} >= {
+    assert {item["part"] for item in listed} >= {
         "server",
         "disk",
         "psu",
@@ -104,7 +104,7 @@ def test_the_rates_have_sources_and_the_example_is_a_question(client: TestClient
         "optic",
         "pdu",
     }
-    assert all(one["source"] and one["date"] and one["confidence"] for one in listed)
+    assert all(item["source"] and item["date"] and item["confidence"] for item in listed)
     assert client.post(LIFE, json={**schemas.EXAMPLE, "seeds": 3}).status_code == 200
 
 

@@ -18,6 +18,6 @@ def test_the_tutorials_examples_print_what_it_says(tmp_path: Path, monkeypatch: 
     text = re.sub(r"^```.*$", "", TUTORIAL.read_text(), flags=re.MULTILINE)
     examples = doctest.DocTestParser().get_doctest(text, {}, TUTORIAL.name, str(TUTORIAL), 0)
     assert len(examples.examples) > 40
-    said: list[str] = []
-    result = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(examples, out=said.append)
-    assert result.failed == 0, "".join(said)
+    message: list[str] = []
+    result = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(examples, out=message.append)
+    assert result.failed == 0, "".join(message)

@@ -106,13 +106,13 @@ MISTAKES: dict[str, tuple[Callable[[], object], str, object, str]] = {
 
 @pytest.mark.parametrize("name", MISTAKES)
 def test_a_mistake_names_the_field_the_value_and_what_to_do(name: str) -> None:
-    call, field, value, said = MISTAKES[name]
+    call, field, value, message = MISTAKES[name]
     with pytest.raises(CubeyardError) as caught:
         call()
     error = caught.value
     assert (error.field, error.value) == (field, value)
     assert f"{field}: " in str(error)
-    assert said in str(error)
+    assert message in str(error)
     assert "body" not in str(error)
     assert error.__suppress_context__ or error.__context__ is None, "one error, not a chain of ours"
 
@@ -127,8 +127,8 @@ def test_a_fix_repairs_the_plan() -> None:
         plan({"topology": {"family": "bcube", "n": 1, "k": 1}})
     assert plan(merged({"topology": {"family": "bcube", "n": 1, "k": 1}}, caught.value.fix)).topology.spec["n"] == 2
     hot = Topology.bcube(n=8, k=3, servers=2048).plan()
-    over = next(one for one in hot.findings if one.fix)
-    assert over.message not in [one.message for one in hot.repaired(over).findings]
+    over = next(finding for finding in hot.findings if finding.fix)
+    assert over.message not in [finding.message for finding in hot.repaired(over).findings]
 
 
 @given(
@@ -148,15 +148,15 @@ def test_a_plan_comes_back_from_its_spec_its_file_and_itself(tmp_path: Path) -> 
     made = SMALL.plan("paper-2009", name="Lab", site={"paper": "letter"})
     saved = made.export("json", tmp_path)
     again = (plan(made.spec), plan(saved), plan(saved, name="Lab"), plan(made), made.changed())
-    assert {one.plan_hash for one in again} == {made.plan_hash}
+    assert {item.plan_hash for item in again} == {made.plan_hash}
     answers = (predict(made, seeds=2), simulate(made, bytes=1), sweep(made, failures={"links": [0, 0.1]}))
-    for one in (made, made.topology, *answers, made.cables(), made.floor):
-        assert repr(pickle.loads(pickle.dumps(one))) == repr(one)
+    for answer in (made, made.topology, *answers, made.cables(), made.floor):
+        assert repr(pickle.loads(pickle.dumps(answer))) == repr(answer)
     assert pickle.loads(pickle.dumps(answers[0])).document == answers[0].document
     assert pickle.loads(pickle.dumps(made)) == made
     assert Topology.from_file(saved) == Topology(made.spec) == made.topology
     assert made.changed(site={"paper": "a4"}).plan_hash != made.plan_hash
-    book = next(one for one in catalogs() if one["book"] == "paper-2009")
+    book = next(catalog for catalog in catalogs() if catalog["book"] == "paper-2009")
     assert made.summary.book.title == book["title"]
 
 
@@ -172,20 +172,20 @@ def test_an_export_is_whole_or_not_there(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         made.export("xlsx", tmp_path / "late.xlsx", progress=stop)
     assert list(tmp_path.iterdir()) == [path]
-    assert {one["name"] for one in formats()} >= {"csv", "pdf", "netbox"}
+    assert {item["name"] for item in formats()} >= {"csv", "pdf", "netbox"}
 
 
 def test_pictures_are_documents_of_their_own(tmp_path: Path) -> None:
     made = SMALL.plan(name="<Lab & co>")
-    found = sweep(SMALL, failures={"switches": [0, 0.25]}, seeds=2)
-    for picture in (made.drawing, made.floor, *found.charts):
+    result = sweep(SMALL, failures={"switches": [0, 0.25]}, seeds=2)
+    for picture in (made.drawing, made.floor, *result.charts):
         root = ET.fromstring(picture.svg)
         assert root.tag.endswith("svg")
         assert picture.save(tmp_path / "x.svg").read_text() == picture.svg
         assert "data:image/svg+xml;base64," in picture.html()
     assert made.drawing.svg.encode() == made.exported("svg")
-    assert len(found.charts) == 2
-    for shown in (made, SMALL, found, predict(SMALL), simulate(SMALL, bytes=1), families(), made.cables()):
+    assert len(result.charts) == 2
+    for shown in (made, SMALL, result, predict(SMALL), simulate(SMALL, bytes=1), families(), made.cables()):
         html = getattr(shown, "_repr_html_")()  # noqa: B009 - the protocol's name is private
         assert "<Lab" not in html
         assert repr(shown).startswith("<")
@@ -195,11 +195,11 @@ def test_pictures_are_documents_of_their_own(tmp_path: Path) -> None:
 
 def test_ctrl_c_ends_a_computation_and_leaves_no_thread() -> None:
     before = set(threading.enumerate())
-    told = threading.Event()
+    reported = threading.Event()
 
     def interrupt(_share: float) -> None:
-        if not told.is_set():
-            told.set()
+        if not reported.is_set():
+            reported.set()
             os.kill(os.getpid(), signal.SIGINT)
 
     for work in (
@@ -207,7 +207,7 @@ def test_ctrl_c_ends_a_computation_and_leaves_no_thread() -> None:
         lambda: simulate(LARGE, bytes=10**8, progress=interrupt),
         lambda: sweep(LARGE, failures={"links": [0, 0.1]}, seeds=20, progress=interrupt),
     ):
-        told.clear()
+        reported.clear()
         with pytest.raises(KeyboardInterrupt):
             work()
         assert set(threading.enumerate()) == before
@@ -220,12 +220,12 @@ def test_progress_is_one_line_that_goes_away(monkeypatch: pytest.MonkeyPatch) ->
     sweep(SMALL, seeds=3, progress=shares.append)
     assert shares == sorted(shares)
     assert shown.getvalue() == ""
-    with line("Sweep", True) as told:
-        told(0.5)
+    with line("Sweep", True) as reported:
+        reported(0.5)
     assert "Sweep [###############...............] 50%" in shown.getvalue()
     assert shown.getvalue().rsplit("\r", 2)[1].strip() == ""
-    with line("Sweep", None) as told:  # nobody watches a file
-        told(1.0)
+    with line("Sweep", None) as reported:  # nobody watches a file
+        reported(1.0)
     assert shown.getvalue().count("Sweep") == 1
 
 
@@ -276,8 +276,8 @@ run()
 def test_it_works_without_the_servers_packages(tmp_path: Path) -> None:
     """`pip install cubeyard` installs the first list of pyproject.toml only."""
     project = tomllib.loads((ROOT / "backend/pyproject.toml").read_text())["project"]
-    extras = [one for group in project["optional-dependencies"].values() for one in group]
-    absent = {re.split(r"[\[>]", one)[0].replace("-", "_") for one in extras}
+    extras = [item for group in project["optional-dependencies"].values() for item in group]
+    absent = {re.split(r"[\[>]", extra)[0].replace("-", "_") for extra in extras}
     assert {"networkx", "pandas", "polars", "fastapi", "sqlalchemy", "psycopg", "docker", "structlog"} <= absent
     done = subprocess.run(
         [sys.executable, "-c", WITHOUT.format(absent=absent) + NOTEBOOK], capture_output=True, text=True, cwd=tmp_path,

@@ -38,7 +38,7 @@ def cli(capfdbinary: pytest.CaptureFixture[bytes]) -> Run:
 
 @pytest.mark.parametrize("family", families()["family"])
 def test_plans_and_predictions_of_every_family_are_the_command_lines(family: str, cli: Run, engine: Engine) -> None:
-    example = next(one["example"] for one in engine.families if one["family"] == family)
+    example = next(item["example"] for item in engine.families if item["family"] == family)
     small = {"bcube": {"n": 4, "k": 1}, "dcell": {"n": 4, "k": 1}, "torus3d": {"x": 3, "y": 2, "z": 2}}.get(
         family, example
     )
@@ -47,27 +47,27 @@ def test_plans_and_predictions_of_every_family_are_the_command_lines(family: str
     made = Topology(document)
     spec = json.dumps(document)
     assert made.plan().document == cli("plan", "--spec", spec, "--json")
-    found = cli("topology", "--spec", spec, "--json")
+    result = cli("topology", "--spec", spec, "--json")
     assert (made.servers, made.switches, made.links) == tuple(
-        found["counts"][name] for name in ("servers", "switches", "links")
+        result["counts"][name] for name in ("servers", "switches", "links")
     )
-    assert made.certificate.model_dump() == found["certificate"]
-    assert made.metrics.model_dump() == found["metrics"]
+    assert made.certificate.model_dump() == result["certificate"]
+    assert made.metrics.model_dump() == result["metrics"]
     if made.servers <= 64:
         predicted = predict(made, "permutation", failures={"links": 0.1}, seeds=2)
-        asked = ("--workload", "permutation", "--fail", "links=0.1", "--seed", "7", "--seed", "8", "--json")
-        assert predicted.document == cli("predict", "--spec", spec, *asked)
+        request = ("--workload", "permutation", "--fail", "links=0.1", "--seed", "7", "--seed", "8", "--json")
+        assert predicted.document == cli("predict", "--spec", spec, *request)
         assert predicted.by_seed()["abt_gbps"][0] == predicted.abt_gbps
         assert predicted.by_seed()["seed"] == [7, 8]
 
 
 def test_each_family_has_a_constructor_with_its_parameters(engine: Engine) -> None:
-    for one in engine.families:
-        given = {name: value for name, value in one["example"].items() if name != "family"}
-        constructor = getattr(Topology, one["family"])
-        assert constructor(**given) == Topology(one["family"], **given) == Topology(one["example"])
-        assert all(parameter["name"] in constructor.__doc__ for parameter in one["parameters"])
-        assert one["family"] in dir(Topology)
+    for family in engine.families:
+        given = {name: value for name, value in family["example"].items() if name != "family"}
+        constructor = getattr(Topology, family["family"])
+        assert constructor(**given) == Topology(family["family"], **given) == Topology(family["example"])
+        assert all(parameter["name"] in constructor.__doc__ for parameter in family["parameters"])
+        assert family["family"] in dir(Topology)
     assert Topology.bcube(4, 1) == SMALL
 
 
@@ -93,8 +93,8 @@ def of_files(found: Plan) -> None:
             assert row[column].removeprefix("'") == shown, column
     bill = found.bill_of_materials()
     priced = [row["total"] for row in csv.DictReader(io.StringIO(found.exported("bom-csv").decode()))]
-    assert [float(one) if one else None for one in priced] == [
-        None if one is None else round(one, 6) for one in bill["total_usd"]
+    assert [float(item) if item else None for item in priced] == [
+        None if item is None else round(item, 6) for item in bill["total_usd"]
     ]
     assert sum(found.racks()["power_watts"]) == pytest.approx(found.power.total)
     assert len(found.devices()) == found.counts.servers + found.counts.switches
@@ -103,8 +103,8 @@ def of_files(found: Plan) -> None:
 def test_failures_are_written_as_on_the_command_line(cli: Run) -> None:
     fail, faults = "2 level-1 switches", ["link-rate:100M=10% of links", "down=00/<0,0>"]
     spec = ("predict", "--spec", json.dumps(SMALL.spec), "--json")
-    asked = [*spec, "--fail", fail, *(word for fault in faults for word in ("--fault", fault))]
-    assert predict(SMALL, failures=[fail, *faults]).document == cli(*asked)
+    request = [*spec, "--fail", fail, *(word for fault in faults for word in ("--fault", fault))]
+    assert predict(SMALL, failures=[fail, *faults]).document == cli(*request)
     named = {"target": {"names": ["00/<0,0>"]}}
     assert (
         predict(SMALL, failures=named).document
@@ -115,28 +115,28 @@ def test_failures_are_written_as_on_the_command_line(cli: Run) -> None:
 
 def test_a_simulation_is_the_command_lines(cli: Run) -> None:
     made = simulate(SMALL, "permutation", bytes=200_000, seeds=[3], recovery="sack")
-    asked = ("--workload", "permutation", "--bytes", "200000", "--seed", "3", "--set", "recovery=sack", "--json")
-    assert made.document == cli("simulate", "--spec", json.dumps(SMALL.spec), *asked)
+    request = ("--workload", "permutation", "--bytes", "200000", "--seed", "3", "--set", "recovery=sack", "--json")
+    assert made.document == cli("simulate", "--spec", json.dumps(SMALL.spec), *request)
     flows = simulate(SMALL, bytes=200_000, seeds=[3], flow_times=True).flow_times()
     assert len(flows) == made.flows == 16
     assert max(flows["completion_secs"]) == simulate(SMALL, bytes=200_000, seeds=[3]).completion_secs.max
 
 
 def test_a_sweeps_points_are_predictions() -> None:
-    found = sweep([SMALL, Topology.dcell(4, 1)], failures={"switches": [0, 0.2], "servers": [0.1]}, seeds=2)
-    assert len(found) == 2 * 3 * 2
-    for point in found.points:
+    result = sweep([SMALL, Topology.dcell(4, 1)], failures={"switches": [0, 0.2], "servers": [0.1]}, seeds=2)
+    assert len(result) == 2 * 3 * 2
+    for point in result.points:
         failures = {point["failure_kind"]: point["failure_ratio"]} if point["failure_ratio"] else None
-        asked = [SMALL, Topology.dcell(4, 1)][point["topology"]]
-        assert point["result"] == predict(asked, failures=failures, seeds=[point["seed"]]).document
+        request = [SMALL, Topology.dcell(4, 1)][point["topology"]]
+        assert point["result"] == predict(request, failures=failures, seeds=[point["seed"]]).document
 
 
 def test_frames_have_every_row_and_keep_missing_values() -> None:
-    found = sweep(SMALL, failures={"switches": [0, 0.25]}, seeds=[1, 2])
-    pandas, polars = found.to_pandas(), found.to_polars()
-    assert pandas["abt_gbps"].tolist() == polars["abt_gbps"].to_list() == found.table["abt_gbps"]
-    assert pandas.columns.tolist() == polars.columns == list(found.table.columns)
-    assert found.frame().equals(pandas)
+    result = sweep(SMALL, failures={"switches": [0, 0.25]}, seeds=[1, 2])
+    pandas, polars = result.to_pandas(), result.to_polars()
+    assert pandas["abt_gbps"].tolist() == polars["abt_gbps"].to_list() == result.table["abt_gbps"]
+    assert pandas.columns.tolist() == polars.columns == list(result.table.columns)
+    assert result.frame().equals(pandas)
     late = Table("Late", {"x": [None] * 300 + [1.5]})  # polars must not take the type from the first rows
     assert late.to_polars()["x"].to_list() == late["x"]
 

@@ -47,8 +47,8 @@ def revise(client: TestClient, plan: str, base: int, spec: Json) -> None:
 
 def replayed(client: TestClient, database: Database, plan: Json | str, end_secs: float = 12.0) -> str:
     """A run that has a replay up to there."""
-    asked = {"plan": plan, "workload": {"kind": "all-to-all"}}
-    experiment = client.post(f"{API}/experiments", json=asked).json()["id"]
+    request = {"plan": plan, "workload": {"kind": "all-to-all"}}
+    experiment = client.post(f"{API}/experiments", json=request).json()["id"]
     run = client.post(f"{API}/experiments/{experiment}/runs").json()["id"]
     client.post(f"{API}/runs/{run}/cancel")
     with database.session() as session:
@@ -151,12 +151,12 @@ def test_a_note_is_resolved_reopened_and_deleted(client: TestClient) -> None:
     resolved = client.patch(path, json={"resolved": True}).json()
     assert (resolved["resolved_by"], resolved["version"]) == ("this machine", 1)
     assert client.patch(path, json={"resolved": True}).json() == resolved, "once is enough"
-    assert [one["id"] for one in notes(client, f"plans/{plan}", resolved=True)] == [note["id"]]
-    assert [one["id"] for one in notes(client, f"plans/{plan}", resolved=False)] == [other["id"]]
+    assert [item["id"] for item in notes(client, f"plans/{plan}", resolved=True)] == [note["id"]]
+    assert [item["id"] for item in notes(client, f"plans/{plan}", resolved=False)] == [other["id"]]
     assert client.patch(path, json={"resolved": False}).json()["resolved_at"] is None
     assert client.delete(path).status_code == 204
     assert client.delete(path).status_code == client.get(path).status_code == 404
-    assert [one["id"] for one in notes(client, f"plans/{plan}")] == [other["id"]]
+    assert [item["id"] for item in notes(client, f"plans/{plan}")] == [other["id"]]
 
 
 def test_pages_join_to_the_whole(client: TestClient) -> None:

@@ -61,12 +61,14 @@ CASES = (
 
 @pytest.fixture(scope="module")
 def of_ns3() -> dict[str, list[float]]:
-    asked = json.dumps([{**case._asdict(), "starts_secs": case.starts_secs} for case in CASES])
+    request = json.dumps([{**case._asdict(), "starts_secs": case.starts_secs} for case in CASES])
     script = Path(__file__).with_name("run_in_ns3.py")
-    done = subprocess.run([PYTHON, str(script)], input=asked, capture_output=True, text=True, timeout=900, check=False)
+    done = subprocess.run(
+        [PYTHON, str(script)], input=request, capture_output=True, text=True, timeout=900, check=False
+    )
     assert done.returncode == 0, done.stderr[-2000:]
-    told = json.loads(done.stdout.splitlines()[-1])
-    secs = zip(CASES, told, strict=True)
+    reported = json.loads(done.stdout.splitlines()[-1])
+    secs = zip(CASES, reported, strict=True)
     return {case.name: [end - case.handshake_secs for end in ends] for case, ends in secs}
 
 

@@ -35,34 +35,34 @@ def places(client: TestClient, plan: str, revision: int) -> dict[str, tuple[Any,
 def test_a_grown_plan_says_what_was_added_and_moved(client: TestClient) -> None:
     plan = create(client)["id"]
     revise(client, plan, 1, spec={"topology": {"family": "bcube", "n": 5, "k": 1}, "cabling": {"slack_metres": 1}})
-    found = since(client, plan, 2, 1)
-    assert [(one["field"], one["before"], one["after"]) for one in found["spec"]] == [
+    result = since(client, plan, 2, 1)
+    assert [(item["field"], item["before"], item["after"]) for item in result["spec"]] == [
         ("topology.n", "4", "5"), ("cabling.slack_metres", None, "1"),
     ]  # fmt: skip
     was, now = places(client, plan, 1), places(client, plan, 2)
-    assert found["devices"]["added"]["count"] == len(now.keys() - was.keys()) > 0
-    assert found["devices"]["removed"]["count"] == len(was.keys() - now.keys())
-    assert found["devices"]["moved"]["names"] == [name for name in now if name in was and was[name] != now[name]]
+    assert result["devices"]["added"]["count"] == len(now.keys() - was.keys()) > 0
+    assert result["devices"]["removed"]["count"] == len(was.keys() - now.keys())
+    assert result["devices"]["moved"]["names"] == [name for name in now if name in was and was[name] != now[name]]
     order = client.get(f"/api/v1/plans/{plan}/diff/{plan}", params={"revision": 1, "other_revision": 2}).json()
-    assert found["cables"] == order["counts"]
-    cost = next(one for one in found["numbers"] if "cost" in one["metric"])
+    assert result["cables"] == order["counts"]
+    cost = next(number for number in result["numbers"] if "cost" in number["metric"])
     assert cost["delta"] == cost["value"] - cost["base"] > 0
-    assert any("power" in one["metric"] for one in found["numbers"])
+    assert any("power" in number["metric"] for number in result["numbers"])
     back = since(client, plan, 1, 2)
-    assert back["devices"]["removed"] == found["devices"]["added"]
-    assert (back["cables"]["add"], back["cables"]["remove"]) == (found["cables"]["remove"], found["cables"]["add"])
+    assert back["devices"]["removed"] == result["devices"]["added"]
+    assert (back["cables"]["add"], back["cables"]["remove"]) == (result["cables"]["remove"], result["cables"]["add"])
 
 
 def test_equal_content_has_no_difference(client: TestClient) -> None:
     plan = create(client)["id"]
     revise(client, plan, 1, spec={"family": "bcube", "n": 5, "k": 1})
     client.post(f"/api/v1/plans/{plan}/revert", json={"revision": 1})
-    found = since(client, plan, 3, 1)
-    assert found["spec"] == []
-    assert found["cables"]["keep"] == 32
+    result = since(client, plan, 3, 1)
+    assert result["spec"] == []
+    assert result["cables"]["keep"] == 32
     for what in ("racks", "devices"):
-        assert [found[what][how]["count"] for how in ("added", "removed", "moved")] == [0, 0, 0]
-    assert all(one["delta"] in {0, None} for one in found["numbers"])
+        assert [result[what][how]["count"] for how in ("added", "removed", "moved")] == [0, 0, 0]
+    assert all(number["delta"] in {0, None} for number in result["numbers"])
 
 
 def test_a_moved_rack_and_a_new_price_book_are_told(client: TestClient) -> None:
@@ -73,10 +73,10 @@ def test_a_moved_rack_and_a_new_price_book_are_told(client: TestClient) -> None:
     revise(client, plan, 1, spec={"topology": BIG, "packaging": {"pins": pins}})
     moved = since(client, plan, 2, 1)
     assert scene["name"][0] in moved["racks"]["moved"]["names"]
-    assert [one["field"] for one in moved["spec"]] == ["packaging.pins"]
+    assert [item["field"] for item in moved["spec"]] == ["packaging.pins"]
     client.post("/api/v1/catalog/books", json={"book": "ours", "title": "Ours", "copy_of": "current-2026", "note": ""})
     revise(client, plan, 2, spec={"topology": BIG, "catalog": "ours"})
-    (book,) = [one for one in since(client, plan, 3, 2)["spec"] if one["field"] == "catalog"]
+    (book,) = [item for item in since(client, plan, 3, 2)["spec"] if item["field"] == "catalog"]
     assert book["after"] == "ours version 1"
     assert book["before"].endswith(" version 1")
 
@@ -93,7 +93,7 @@ def test_long_values_and_many_names_are_cut_and_counted(client: TestClient) -> N
     # Two long values that differ behind the cut are a difference still.
     pins[-1] = {**pins[-1], "unit": 20}
     revise(client, plan, 2, spec={"topology": SMALL, "packaging": {"pins": pins}})
-    assert [one["field"] for one in since(client, plan, 3, 2)["spec"]] == ["packaging.pins"]
+    assert [item["field"] for item in since(client, plan, 3, 2)["spec"]] == ["packaging.pins"]
     revise(client, plan, 3, spec=BIG)
     added = since(client, plan, 4, 3)["devices"]["added"]
     assert added["count"] > len(added["names"]) == MAX_NAMES

@@ -131,7 +131,7 @@ class History(RuleBasedStateMachine):
         with self.database.session() as session:
             service = self.service(session)
             history = service.history(self.plan_id)
-            assert [(one.content_hash, one.plan_hash) for one in reversed(history.items)] == self.model
+            assert [(item.content_hash, item.plan_hash) for item in reversed(history.items)] == self.model
             assert history.head_revision == len(self.model)
 
 
@@ -159,10 +159,10 @@ def test_of_many_who_change_one_plan_at_once_one_wins(database: Database, engine
             outcomes.append(error.status)
 
     threads = [threading.Thread(target=change, args=(n,)) for n in range(2, 10)]
-    for one in threads:
-        one.start()
-    for one in threads:
-        one.join()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
     assert sorted(outcomes) == [200] + [409] * 7
 
 
@@ -223,11 +223,11 @@ def test_many_who_ask_for_one_plan_share_one_computation(slow: _Slow, engine: En
     ]
     assert slow.begun.acquire(timeout=10)
     slow.go.set()
-    for one in threads:
-        one.join()
+    for thread in threads:
+        thread.join()
     assert slow.calls == 1
     assert len(results) == 6
-    assert len({id(one) for one in results}) == 1
+    assert len({id(result) for result in results}) == 1
 
 
 def test_the_cache_forgets_the_oldest_by_number_and_by_size(engine: Engine) -> None:
@@ -238,9 +238,9 @@ def test_the_cache_forgets_the_oldest_by_number_and_by_size(engine: Engine) -> N
         return of.plan({"topology": {"family": "bcube", "n": n, "k": 1}, "catalog": book["book"]}, book).plan_hash
 
     hashes = [plan(n, small) for n in (2, 3, 4)]
-    assert [small.remembered(one) is not None for one in hashes] == [False, True, True]
+    assert [small.remembered(item) is not None for item in hashes] == [False, True, True]
     tight = Engine(Settings(plan_cache_links=40))
     hashes = [plan(n, tight) for n in (2, 4, 6)]  # 8, 32 and 72 links
-    assert [tight.remembered(one) is not None for one in hashes] == [False, False, True], (
+    assert [tight.remembered(item) is not None for item in hashes] == [False, False, True], (
         "the latest stays whatever its size"
     )

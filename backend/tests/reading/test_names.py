@@ -72,15 +72,15 @@ def test_addresses_are_no_names(text: str) -> None:
     )
 )
 def test_names_of_a_file_become_one_only_where_nothing_speaks_against_it(names: list[str]) -> None:
-    found = one_device(names, set())
-    assert set(found) == set(names)
-    assert all(found[entry] in names for entry in names)
+    result = one_device(names, set())
+    assert set(result) == set(names)
+    assert all(result[entry] in names for entry in names)
     for entry in names:
         for two in names:
-            if found[entry] == found[two]:
+            if result[entry] == result[two]:
                 assert folded(short(entry) or entry) == folded(short(two) or two)
             if {entry, two} == {"leaf1.a.net", "leaf1.b.net"}:
-                assert found[entry] != found[two]
+                assert result[entry] != result[two]
     apart = one_device(names, {frozenset(("leaf1", "Leaf1"))})
     if {"leaf1", "Leaf1"} <= set(names):
         assert apart["leaf1"] != apart["Leaf1"]

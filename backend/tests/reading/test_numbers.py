@@ -30,9 +30,9 @@ def test_no_text_is_read_as_another_number_without_a_question(
     text = f"{value:,.{digits}f}" if grouped else f"{value:.{digits}f}"
     if mark == "comma":
         text = text.translate(str.maketrans(",.", ".,"))
-    found = set(readings(text).values())
-    assert round(value, digits) in {round(entry, digits) for entry in found}
-    assert len(found) == 1 or evidence(text) is None
+    matches = set(readings(text).values())
+    assert round(value, digits) in {round(entry, digits) for entry in matches}
+    assert len(matches) == 1 or evidence(text) is None
 
 
 @pytest.mark.parametrize(

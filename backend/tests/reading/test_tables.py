@@ -162,9 +162,9 @@ def test_archives_are_named_by_their_parts() -> None:
         ("mimetype", b"application/vnd.oasis.opendocument.spreadsheet", ".ods"), ("word/document.xml", b"x", ".docx"),
         ("xl/workbook.bin", b"x", ".xlsb"), ("visio/document.xml", b"x", ".vsdx"), ("readme.txt", b"x", "no workbook"),
     ):  # fmt: skip
-        found = foreign.name(become(name, content))
-        assert found is not None
-        assert what in found[0]
+        result = foreign.name(become(name, content))
+        assert result is not None
+        assert what in result[0]
     assert foreign.name(workbook([["a"]])) is None
 
 

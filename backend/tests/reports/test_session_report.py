@@ -84,7 +84,7 @@ def report(document: Json) -> Report:
 def test_the_page_says_the_verdict_what_it_is_worth_and_every_number() -> None:
     page = Page(b"".join(html(report(DOCUMENT))).decode())
     words = " ".join(page.words)
-    for said in (
+    for message in (
         "Hypothesis not met",
         "host-limited",
         "The machine was busy",
@@ -92,7 +92,7 @@ def test_the_page_says_the_verdict_what_it_is_worth_and_every_number() -> None:
         "it was aborted",
         "numbers measured",
     ):
-        assert said in words
+        assert message in words
     for cell in ("1.234 Gb/s", "41.5 %", "21", "F1", "cable pulled", "1.9", "49", "90", "88", "9,876"):
         assert cell in page.cells
     # A session without a part "after" has no such row, and unknown values are empty.
@@ -117,13 +117,13 @@ def test_a_fault_says_by_how_much(kind: str, amount: Json, said: str) -> None:
 
 
 def test_faults_are_counted_as_on_the_page() -> None:
-    faults = [{**FAULT, "id": one} for one in ("f1", "f2", "l1", "l12")]
+    faults = [{**FAULT, "id": item} for item in ("f1", "f2", "l1", "l12")]
     _, section, *_ = session.sections({**DOCUMENT, "faults": faults}, scheduled=2)
     assert [row[0] for row in section.tables[0].rows] == ["F1", "F2", "F3", "F14"]
 
 
 def test_the_same_is_typeset() -> None:
-    text = " ".join(one.extract_text() for one in pypdf.PdfReader(io.BytesIO(b"".join(pdf(report(DOCUMENT))))).pages)
+    text = " ".join(page.extract_text() for page in pypdf.PdfReader(io.BytesIO(b"".join(pdf(report(DOCUMENT))))).pages)
     assert "Hypothesis not met" in text
     assert "00/<0,0>" in text
 
@@ -141,20 +141,20 @@ def test_a_session_without_faults_or_time_has_less_to_say() -> None:
         "ended": "done",
     }
     made = session.sections(short)
-    assert [one.title for one in made] == ["The whole run", "Every server", "Every link"]
+    assert [section.title for section in made] == ["The whole run", "Every server", "Every link"]
     assert made[0].charts == []
-    assert [one.title for one in made[0].tables[0].columns] == ["Mean", "whole run", "Fidelity"]
+    assert [column.title for column in made[0].tables[0].columns] == ["Mean", "whole run", "Fidelity"]
     assert session.findings(short)[0] == "The run had no hypothesis."
 
 
 def test_settings_are_told_in_words_and_what_is_absent_is_not() -> None:
     emulation = Emulation(seconds=12, dataplane="serverswitch", flow_bits_per_sec=None).model_dump(mode="json")
-    told = dict(settings.in_words(emulation))
-    assert told["Measured for"] == "12 s"
-    assert told["Forwarding"] == "switching chip in the kernel (eBPF)"
-    assert told["Transport"] == "TCP"
-    assert "Gateways" not in told
-    assert "Rate of a flow" not in told
+    reported = dict(settings.in_words(emulation))
+    assert reported["Measured for"] == "12 s"
+    assert reported["Forwarding"] == "switching chip in the kernel (eBPF)"
+    assert reported["Transport"] == "TCP"
+    assert "Gateways" not in reported
+    assert "Rate of a flow" not in reported
     images = [{"image": "web:1", "servers": ["00", "01"]}, {"image": "db:2", "servers": None}]
     assert settings.in_words({"images": images}) == [("Images of users", "web:1 on 00, 01; db:2 on every server")]
     assert settings.in_words({"gateways": ["00", "01"], "flow_bits_per_sec": 2.5e6}) == [

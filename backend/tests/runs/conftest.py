@@ -39,9 +39,9 @@ def start_worker(settings: Settings, tmp_path: Path) -> Iterator[Callable[..., s
         return started[-1]
 
     yield begin
-    for one in started:
-        one.kill()
-        one.wait()
+    for item in started:
+        item.kill()
+        item.wait()
 
 
 @pytest.fixture

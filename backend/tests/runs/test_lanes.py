@@ -57,9 +57,9 @@ def test_a_run_that_takes_long_moves_and_lets_a_short_one_pass(working: TestClie
     assert [run["state"] for run in (done, over, behind)] == ["succeeded"] * 3
     assert done["finished_at"] < behind["finished_at"], "the short one passed the one that was queued before it"
     assert (over["state"], over["points_done"], over["attempts"], over["deaths"]) == ("succeeded", 240, 2, 0)
-    told = states(working, long["id"])
-    assert [one["state"] for one in told] == ["queued", "running", "queued", "running", "succeeded"]
-    assert told[2]["reason"] == "It takes longer than 0.4 s. It goes on in the lane for long runs."
+    reported = states(working, long["id"])
+    assert [state["state"] for state in reported] == ["queued", "running", "queued", "running", "succeeded"]
+    assert reported[2]["reason"] == "It takes longer than 0.4 s. It goes on in the lane for long runs."
     points = working.get(f"{API}/runs/{long['id']}/results").json()["points"]
     assert sorted(point["point"] for point in points) == list(range(240))
 

@@ -50,15 +50,15 @@ def whole(client: TestClient, run: Json) -> list[Json]:
 
 
 def test_a_run_gives_what_the_engine_gives_at_once(working_client: TestClient) -> None:
-    asked = {"plan": SMALL, "routing": "bsr", "faults": [{"target": {"kind": "link", "ratio": 0.1}}]}
-    run = start(working_client, **asked, seeds=[5, 6, 7])
+    request = {"plan": SMALL, "routing": "bsr", "faults": [{"target": {"kind": "link", "ratio": 0.1}}]}
+    run = start(working_client, **request, seeds=[5, 6, 7])
     assert (run["state"], run["points_total"], run["progress"], run["last_seq"]) == ("queued", 3, 0.0, 1)
     done = wait_for(working_client, run["id"], ended)
     assert (done["state"], done["attempts"], done["deaths"], done["progress"]) == ("succeeded", 1, 0, 1.0)
     got = whole(working_client, done)
     assert [point["seed"] for point in got] == [5, 6, 7]
     for point in got:
-        body = {**asked, "workload": {"kind": "all-to-all"}, "seed": point["seed"]}
+        body = {**request, "workload": {"kind": "all-to-all"}, "seed": point["seed"]}
         at_once = working_client.post(f"{API}/predict", json=body)
         assert at_once.status_code == 200, at_once.text
         assert at_once.json() == point["result"]
@@ -100,9 +100,9 @@ def test_results_as_a_table(working_client: TestClient) -> None:
     table = parquet.read_table(io.BytesIO(typed.content))
     assert table.column_names == list(rows[0])
     assert table.schema.metadata[b"cubeyard.run"].decode() == run["id"]
-    for row, told in zip(table.to_pylist(), rows, strict=True):
+    for row, reported in zip(table.to_pylist(), rows, strict=True):
         assert {name: "" if value is None else str(value) for name, value in row.items()} == {
-            name: f"{float(text)}" if text and name == "path_hops_max" else text for name, text in told.items()
+            name: f"{float(text)}" if text and name == "path_hops_max" else text for name, text in reported.items()
         }
     assert working_client.get(f"{API}/runs/{run['id']}/results", params={"format": "docx"}).status_code == 422
 
@@ -142,7 +142,7 @@ def test_runs_are_listed_by_what_they_are(client: TestClient, database: Database
     client.post(f"{API}/runs/{first['id']}/cancel")
 
     def listed(**wanted: str | list[str]) -> list[str]:
-        return [one["id"] for one in client.get(f"{API}/runs", params=wanted).json()["items"]]
+        return [item["id"] for item in client.get(f"{API}/runs", params=wanted).json()["items"]]
 
     assert listed() == [second["id"], first["id"]]
     assert listed(state="cancelled") == [first["id"]]
@@ -191,7 +191,7 @@ def test_old_runs_are_forgotten_when_that_is_set(client: TestClient, database: D
 
     def kept(days: float | None) -> set[str]:
         RunReaper(database, lease_secs=60, attempts=3, keep_days=days).once()
-        return {one["id"] for one in client.get(f"{API}/runs").json()["items"]}
+        return {item["id"] for item in client.get(f"{API}/runs").json()["items"]}
 
     assert kept(None) == {old, late, busy, *results}, "off unless it is set"
     assert kept(30) == {late, busy, results[1]}, "the figure's latest result stays"
@@ -204,13 +204,13 @@ def test_cancelling_stops_the_engine_within_a_second(working_client: TestClient)
     long = start(working_client, plan=PAPER, routing="bsr", faults=[{"target": {"kind": "switch", "ratio": 0.1}}], seeds=list(range(100)))  # fmt: skip
     wait_for(working_client, long["id"], lambda run: run["state"] == "running" and run["progress"] > 0)
     short = start(working_client, plan=SMALL)
-    asked = sum(os.times()[:2])
+    request = sum(os.times()[:2])
     cancelled = working_client.post(f"{API}/runs/{long['id']}/cancel").json()
     assert cancelled["state"] == "cancelled"
     assert frames(working_client, long["id"])[-1][2]["state"] == "cancelled"
     # The worker does one run at a time: it has let go of the long one when it begins the short one.
     wait_for(working_client, short["id"], lambda run: run["state"] != "queued")
-    assert sum(os.times()[:2]) - asked < 2.0
+    assert sum(os.times()[:2]) - request < 2.0
     assert wait_for(working_client, short["id"], ended)["state"] == "succeeded"
     after = working_client.get(f"{API}/runs/{long['id']}").json()
     assert after == cancelled, "nothing is written any more"
@@ -348,10 +348,10 @@ def test_frames_cannot_be_changed_nor_doubled(working_client: TestClient, databa
 def test_many_start_and_cancel_at_once(working_client: TestClient) -> None:
     runs = [start(working_client, plan=SMALL, seeds=[seed])["id"] for seed in range(12)]
     cancels = [threading.Thread(target=working_client.post, args=(f"{API}/runs/{run}/cancel",)) for run in runs[::2]]
-    for one in cancels:
-        one.start()
-    for one in cancels:
-        one.join()
+    for cancel in cancels:
+        cancel.start()
+    for cancel in cancels:
+        cancel.join()
     for run in runs:
         done = wait_for(working_client, run, ended)
         assert done["state"] in {"succeeded", "cancelled"}

@@ -62,12 +62,12 @@ def shared_run(client: TestClient, database: Database, **fields: Any) -> Json:
 def at_work(database: Database, run: str, *engines: Engine) -> Iterator[list[threading.Thread]]:
     """A worker with each engine; all of them are through at the end."""
     threads = [threading.Thread(target=RunRunner(database, engine), args=(run,)) for engine in engines]
-    for one in threads:
-        one.start()
+    for thread in threads:
+        thread.start()
     yield threads
-    for one in threads:
-        one.join(WAIT_SECS)
-        assert not one.is_alive()
+    for thread in threads:
+        thread.join(WAIT_SECS)
+        assert not thread.is_alive()
 
 
 def entries(database: Database) -> int:
@@ -79,8 +79,8 @@ def entries(database: Database) -> int:
 def test_the_bytes_are_the_same_however_many_workers_there_are(
     client: TestClient, database: Database, workers: int
 ) -> None:
-    asked = {**sweep(8, SMALL), "name": "Shared"}
-    alone = shared_run(client, database, **asked)
+    request = {**sweep(8, SMALL), "name": "Shared"}
+    alone = shared_run(client, database, **request)
     RunRunner(database, Engine(Settings()))(alone["id"])
     again = client.post(f"{API}/experiments/{alone['experiment_id']}/runs").json()["id"]
     with database.session() as session:
@@ -89,7 +89,7 @@ def test_the_bytes_are_the_same_however_many_workers_there_are(
     engines = [Held(lambda number: met.wait(WAIT_SECS) if number == 1 else None) for _ in range(workers)]
     with at_work(database, again, *engines):
         pass
-    assert all(one.points > 0 for one in engines)
+    assert all(item.points > 0 for item in engines)
     done = client.get(f"{API}/runs/{again}").json()
     assert (done["state"], done["attempts"], done["points_done"], done["progress"]) == ("succeeded", 1, 32, 1.0)
     assert whole(client, done) == whole(client, client.get(f"{API}/runs/{alone['id']}").json())
@@ -98,7 +98,7 @@ def test_the_bytes_are_the_same_however_many_workers_there_are(
             client.get(f"{API}/runs/{run}/results", params={"format": form}).content for run in (alone["id"], again)
         )
         if form == "json":  # the run's own lines come before the points
-            first, second = (one.partition(b',"points":')[2] for one in (first, second))
+            first, second = (item.partition(b',"points":')[2] for item in (first, second))
         assert first == second
     with database.session() as session:
         assert session.scalars(text("SELECT count(*) FROM run_chunks")).one() == 0
@@ -187,8 +187,8 @@ def test_a_worker_leaves_a_shared_run_for_one_that_waits(client: TestClient, dat
         met.wait(WAIT_SECS)
         waiting = shared_run(client, database, **sweep(1, SMALL))["id"]
         go.set()
-        for one in threads:
-            one.join(WAIT_SECS)
+        for thread in threads:
+            thread.join(WAIT_SECS)
         assert min(first.points, second.points) == 1, "one of them left after the points that it had"
     assert client.get(f"{API}/runs/{run}").json()["state"] == "succeeded"
     assert client.get(f"{API}/runs/{waiting}").json()["state"] == "queued"
@@ -210,8 +210,8 @@ def test_the_rest_is_estimated_from_the_workers_that_there_are(client: TestClien
         chunk = "INSERT INTO run_chunks (run_id, first, until, holder, since) VALUES (:id, :first, :first + 1, :first, clock_timestamp())"
         for first in range(2, 6):
             session.execute(text(chunk), {**values, "first": first})
-    told = client.get(f"{API}/runs/{run}").json()["remaining_secs"]
-    assert told == pytest.approx(75, abs=2)
+    remaining_secs = client.get(f"{API}/runs/{run}").json()["remaining_secs"]
+    assert remaining_secs == pytest.approx(75, abs=2)
 
 
 def test_who_ends_a_run_wakes_its_workers(
@@ -221,8 +221,8 @@ def test_who_ends_a_run_wakes_its_workers(
     monkeypatch.setattr(cubeyard.runs.lease, "BEAT_SECS", 3600.0)
     calm = settings.model_copy(update={"job_lease_secs": 36000.0})
     with TestClient(create_app(calm, database=database, worker=True), base_url="http://localhost") as client:
-        asked = {"plan": SMALL, "engine": "packet", "link_gbps": 1}
-        endless = start(client, **asked, workload={"kind": "all-to-all", "bytes": 1_000_000_000})["id"]
+        request = {"plan": SMALL, "engine": "packet", "link_gbps": 1}
+        endless = start(client, **request, workload={"kind": "all-to-all", "bytes": 1_000_000_000})["id"]
         wait_for(client, endless, lambda run: run["last_seq"] >= 3)
         client.post(f"{API}/runs/{endless}/cancel")
         behind = start(client, plan=SMALL)["id"]
@@ -275,8 +275,8 @@ def test_a_worker_until_idle_ends_and_has_two_connections(
         time.sleep(0.01)
     assert worker.returncode == 0
     assert most == 2
-    for one in (run, other):
-        assert client.get(f"{API}/runs/{one}").json()["state"] == "succeeded"
+    for item in (run, other):
+        assert client.get(f"{API}/runs/{item}").json()["state"] == "succeeded"
 
 
 def test_workers_of_another_build_do_not_share_a_run(client: TestClient, database: Database, engine: Engine) -> None:

@@ -38,18 +38,18 @@ def working_client(settings: Settings, database: Database) -> Iterator[TestClien
 
 def test_a_run_gives_what_is_simulated_at_once(working_client: TestClient) -> None:
     fault = {"at_secs": 0.001, "target": {"selector": "1 level-0 switch"}, "kind": "switch-silent"}
-    asked = {**QUESTION, "faults": [fault], "packet": {"rto_min_secs": 0.01, "link_heat": False}}
-    run = start(working_client, **asked, seeds=[5, 6])
+    request = {**QUESTION, "faults": [fault], "packet": {"rto_min_secs": 0.01, "link_heat": False}}
+    run = start(working_client, **request, seeds=[5, 6])
     assert run["kind"] == "simulation"
     kept = working_client.get(f"{API}/experiments/{run['experiment_id']}").json()
-    assert (kept["workload"], kept["packet"]) == (asked["workload"], asked["packet"])
+    assert (kept["workload"], kept["packet"]) == (request["workload"], request["packet"])
     done = wait_for(working_client, run["id"], ended)
     assert done["state"] == "succeeded", done["reason"]
     points = [data for name, _, data in frames(working_client, run["id"]) if name == "simulation"]
     assert [point["seed"] for point in points] == [5, 6]
     for point in points:
         checked("simulation", point)
-        at_once = working_client.post(f"{API}/simulate", json={**asked, "seed": point["seed"]})
+        at_once = working_client.post(f"{API}/simulate", json={**request, "seed": point["seed"]})
         assert at_once.json() == point["result"]
         assert point["result"]["timeouts"] > 0
         assert point["result"]["predicted"] is None
@@ -70,16 +70,16 @@ def test_a_long_run_shows_what_there_is_and_ends_soon_when_cancelled(working_cli
     assert done["state"] == "cancelled"
     partial = [data for name, _, data in frames(working_client, run["id"]) if name == "simulating"]
     assert len(partial) >= 2
-    for one in partial:
-        checked("simulating", one)
-        sizes = one["result"]["bytes"]
+    for item in partial:
+        checked("simulating", item)
+        sizes = item["result"]["bytes"]
         assert sizes["sent"] == sizes["received"] + sizes["dropped"] + sizes["in_flight"]
         # All links are used, in both directions.
-        heat = one["result"]["link_heat"]
+        heat = item["result"]["link_heat"]
         assert (heat["links"], heat.get("names")) == (list(range(64)), None)
         assert all(len(row) == 64 and max(row) <= 1000 for row in heat["permille"])
         assert 0 < len(heat["permille"]) <= 64
-    hops = [one["result"]["packet_hops"] for one in partial]
+    hops = [data["result"]["packet_hops"] for data in partial]
     assert hops == sorted(hops)
     assert partial[-1]["result"]["completion_secs"]["unfinished"] == 240
 
@@ -117,15 +117,15 @@ def test_each_flow_s_times_are_files_of_the_run(working_client: TestClient) -> N
 def test_what_links_carry_in_time_is_left_out_of_several_points_unless_it_is_asked_for(
     working_client: TestClient,
 ) -> None:
-    told = []
+    reported = []
     for packet in ({}, {"link_heat": True}):
         run = start(working_client, **QUESTION, packet=packet, seeds=[1, 2])
         wait_for(working_client, run["id"], ended)
         points = [data for name, _, data in frames(working_client, run["id"]) if name == "simulation"]
-        told.append([len(point["result"].get("link_heat", {}).get("names", [])) for point in points])
-    assert told[0] == [0, 0]
-    assert len(told[1]) == 2
-    assert all(names > 32 for names in told[1])
+        reported.append([len(point["result"].get("link_heat", {}).get("names", [])) for point in points])
+    assert reported[0] == [0, 0]
+    assert len(reported[1]) == 2
+    assert all(names > 32 for names in reported[1])
 
 
 def test_the_times_of_flows_are_there_as_soon_as_they_are_over(working_client: TestClient) -> None:
@@ -165,11 +165,11 @@ def test_many_flows_are_files_while_they_end(working_client: TestClient) -> None
 def test_the_estimate_tells_hops_and_memory(client: TestClient) -> None:
     answer = client.post(f"{API}/experiments/estimate", json={**LONG, "seeds": [1, 2]})
     assert answer.status_code == 200, answer.text
-    told = answer.json()
-    assert told["simulation"]["bytes"] == 2 * 240 * 1_000_000_000
-    assert told["simulation"]["packet_hops"] > 2 * 240 * 1_000_000_000 // 1460 * 4
-    assert 0 < told["simulation"]["memory_bytes"] < 100 << 20
-    assert told["secs"]["expected"] > 10
+    reported = answer.json()
+    assert reported["simulation"]["bytes"] == 2 * 240 * 1_000_000_000
+    assert reported["simulation"]["packet_hops"] > 2 * 240 * 1_000_000_000 // 1460 * 4
+    assert 0 < reported["simulation"]["memory_bytes"] < 100 << 20
+    assert reported["secs"]["expected"] > 10
     refused = client.post(
         f"{API}/experiments/estimate", json={**LONG, "workload": {**LONG["workload"], "bytes": 10**12}}
     )
@@ -188,12 +188,12 @@ def test_a_run_is_judged_by_its_hypotheses(working_client: TestClient) -> None:
     address = f"{API}/runs/{run['id']}"
     done = wait_for(working_client, run["id"], ended)
     assert done["state"] == "succeeded", done["reason"]
-    found = working_client.get(f"{address}/verdict").json()
-    assert found["outcome"] == "broken"
-    assert [one["outcome"] for one in found["hypotheses"]] == ["held", "broken", "held"]
+    matches = working_client.get(f"{address}/verdict").json()
+    assert matches["outcome"] == "broken"
+    assert [hypothesis["outcome"] for hypothesis in matches["hypotheses"]] == ["held", "broken", "held"]
     whole = working_client.post(f"{API}/simulate", json=QUESTION).json()["goodput_gbps"]
     result = working_client.get(done["results_url"]).json()["points"][0]["result"]
-    assert found["hypotheses"][1]["worst"] == pytest.approx(result["goodput_gbps"] / whole)
+    assert matches["hypotheses"][1]["worst"] == pytest.approx(result["goodput_gbps"] / whole)
     suite = ElementTree.fromstring(working_client.get(f"{address}/verdict?format=junit").text)
     assert (suite.get("tests"), suite.get("failures")) == ("3", "1")
     file = working_client.get(f"{address}/scenario")

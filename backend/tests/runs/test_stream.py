@@ -21,17 +21,17 @@ CLIENTS = 100 if LONG_RUN else 18
 
 
 def _follow(followers: list[Follower]) -> list[threading.Thread]:
-    threads = [threading.Thread(target=one.follow) for one in followers]
-    for one in threads:
-        one.start()
+    threads = [threading.Thread(target=follower.follow) for follower in followers]
+    for thread in threads:
+        thread.start()
     return threads
 
 
 def _ends_whole(followers: list[Follower], last_seq: int) -> None:
     first = followers[0].got
     assert [seq for seq, _, _ in first] == list(range(1, last_seq + 1))
-    for one in followers:
-        assert one.got == first
+    for follower in followers:
+        assert follower.got == first
 
 
 def test_every_client_gets_every_frame_once(client: TestClient, live: Server) -> None:
@@ -51,13 +51,13 @@ def test_every_client_gets_every_frame_once(client: TestClient, live: Server) ->
     done = wait_for(client, run["id"], ended)
     assert done["state"] == "succeeded", live.said()
     assert live.call("GET", "/healthz")[0] == 200, "others are served meanwhile"
-    for one in threads:
-        one.join(timeout=60)
+    for thread in threads:
+        thread.join(timeout=60)
     late = Follower(live.base, run["id"])
     late.follow()
     _ends_whole([*followers, late], done["last_seq"])
-    assert all(one.connections > 2 for one in followers if one.cut_after)
-    assert any(one.progress for one in followers), "in between they hear how far it is"
+    assert all(follower.connections > 2 for follower in followers if follower.cut_after)
+    assert any(follower.progress for follower in followers), "in between they hear how far it is"
     assert late.connections == 2, "the second time it is told not to come back"
 
 
@@ -66,13 +66,13 @@ def test_a_lost_listening_connection_loses_no_frame(client: TestClient, live: Se
     run = start(client, **sweep(40))
     followers = [Follower(live.base, run["id"]) for _ in range(3)]
     threads = _follow(followers)
-    wait_for(client, run["id"], lambda now: now["points_done"] > 2 and all(one.got for one in followers))
+    wait_for(client, run["id"], lambda now: now["points_done"] > 2 and all(follower.got for follower in followers))
     with database.session() as session:
         ears = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN \"cubeyard_runs\"%'"
         assert list(session.scalars(text(ears))) == [True], "one connection for all streams"
     done = wait_for(client, run["id"], ended)
-    for one in threads:
-        one.join(timeout=60)
+    for thread in threads:
+        thread.join(timeout=60)
     _ends_whole(followers, done["last_seq"])
 
 
@@ -89,8 +89,8 @@ def test_a_client_that_never_reads_holds_nobody_up(client: TestClient, live: Ser
     follower.follow()
     done = wait_for(client, run["id"], ended)
     _ends_whole([follower], done["last_seq"])
-    for one in stuck:
-        one.close()
+    for item in stuck:
+        item.close()
 
 
 @pytest.mark.long
@@ -142,14 +142,14 @@ def test_what_is_long_ago_is_told_in_seconds_if_asked(
     def told(query: str) -> list[tuple[int, str, str]]:
         text = client.get(f"{API}/runs/{run}/events{query}").text
         lines = [block.splitlines() for block in text.split("\n\n") if "id: " in block]
-        return [(int(_field(one, "id")), _field(one, "event"), _field(one, "data")) for one in lines]
+        return [(int(_field(line, "id")), _field(line, "event"), _field(line, "data")) for line in lines]
 
     every, brief = told(""), told("?older=seconds")
     assert [seq for seq, _, _ in every] == list(range(1, 113)), "the queued state, eleven a second, and the end"
     assert every[1][2] == '{"number":0,"text":"0123456789"}', "as it was made, without a space"
-    seconds = [one for one in every if one[1] == "second"]
+    seconds = [item for item in every if item[1] == "second"]
     begin = brief.index(seconds[6])
-    assert [one for one in brief[:begin] if one[1] != "state"] == seconds[:6]
+    assert [item for item in brief[:begin] if item[1] != "state"] == seconds[:6]
     assert brief[begin:] == every[every.index(seconds[6]) :], "the last three seconds are whole"
     assert told("?older=seconds&after=90") == told("?after=90")
 

@@ -24,7 +24,7 @@ SMALL: dict[str, Any] = {
 
 def told(text: str) -> list[tuple[str, Any]]:
     blocks = (dict(line.split(": ", 1) for line in block.splitlines() if ": " in line) for block in text.split("\n\n"))
-    return [(one["event"], json.loads(one["data"])) for one in blocks if "data" in one]
+    return [(block["event"], json.loads(block["data"])) for block in blocks if "data" in block]
 
 
 def test_the_example_answers_its_question_with_plans_as_they_are_now(client: TestClient) -> None:
@@ -54,9 +54,9 @@ def test_a_search_streams_its_points_and_ends_with_the_front(client: TestClient)
     assert costs == sorted(costs)
     assert kept == sorted(kept)
     # Each point is a plan as it stands, with the cost that was found.
-    one = front[0]
-    plan = client.post("/api/v1/plans/preview", json={"spec": one["spec"], "include": ["summary"]})
-    assert plan.json()["summary"]["cost_usd"]["total"] == one["values"]["cost"]
+    item = front[0]
+    plan = client.post("/api/v1/plans/preview", json={"spec": item["spec"], "include": ["summary"]})
+    assert plan.json()["summary"]["cost_usd"]["total"] == item["values"]["cost"]
     assert client.post(SEARCH, json=SMALL).text == answer.text
 
 
@@ -75,7 +75,7 @@ def test_a_question_that_is_not_possible_is_refused_by_field(
 ) -> None:
     answer = client.post(SEARCH, json={**SMALL, **change})
     assert answer.status_code == 422
-    assert [one["where"] for one in answer.json()["findings"]] == [where]
+    assert [finding["where"] for finding in answer.json()["findings"]] == [where]
 
 
 def test_the_metrics_are_those_of_the_engine_and_the_example_is_a_question(client: TestClient, engine: Engine) -> None:

@@ -115,7 +115,9 @@ def imported(data: bytes, name: str = "", **options: Any) -> ImportedTopology:
 
 def links(spec: dict[str, Any]) -> list[tuple[tuple[str, str], tuple[str, str]]]:
     """Both ends of every link with their ports, each link's ends in order, sorted."""
-    ends = (sorted(((one["a"], one.get("a_port", "")), (one["b"], one.get("b_port", "")))) for one in spec["links"])
+    ends = (
+        sorted(((link["a"], link.get("a_port", "")), (link["b"], link.get("b_port", "")))) for link in spec["links"]
+    )
     return sorted((a, b) for a, b in ends)
 
 

@@ -50,7 +50,8 @@ def test_mistakes_and_other_media_types_are_problems(client: TestClient) -> None
     for media_type in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data"):
         assert client.post(PATH, content=CSV, headers={"content-type": media_type}).status_code == 415
     assert all(
-        client.post(PATH, content=CSV, headers={"content-type": one}).status_code == 200 for one in IMPORT_MEDIA_TYPES
+        client.post(PATH, content=CSV, headers={"content-type": import_media_type}).status_code == 200
+        for import_media_type in IMPORT_MEDIA_TYPES
     )
 
 
@@ -96,7 +97,7 @@ def test_notebooks_read_files_and_graphs(tmp_path: Path) -> None:
     with pytest.raises(CubeyardError, match="link_gbps"):
         read_network(file, link_gbps=-1)
     graph = nx.read_graphml(file)
-    assert {(one["a"], one["b"]) for one in of_graph(graph).spec["links"]} == {
+    assert {(link["a"], link["b"]) for link in of_graph(graph).spec["links"]} == {
         ("web1", "leaf1"), ("web2", "leaf2"), ("leaf1", "spine1"), ("leaf2", "spine1"),
     }  # fmt: skip
     assert of_graph(nx.path_graph(3)).counts.switches == 1

@@ -43,9 +43,9 @@ def test_names_for_people_are_found_in_any_name_space(attribute: str, root: str)
 def test_labels_are_numbered_only_where_they_are_double() -> None:
     nodes = {str(i): f'<data key="l">{label}</data>' for i, label in enumerate(("Pop A", "Pop B", "None", "None", ""))}
     edges = [("0", "1", ""), ("0", "2", ""), ("1", "3", ""), ("1", "4", "")]
-    found = imported(graphml('<key id="l" for="node" attr.name="label"/>', nodes, edges))
-    assert sorted(roles(found.spec)) == ["n4", "none", "none-2", "pop-a", "pop-b"]
-    assert any("label of several nodes, which are numbered: None" in sentence for sentence in found.assumed)
+    result = imported(graphml('<key id="l" for="node" attr.name="label"/>', nodes, edges))
+    assert sorted(roles(result.spec)) == ["n4", "none", "none-2", "pop-a", "pop-b"]
+    assert any("label of several nodes, which are numbered: None" in sentence for sentence in result.assumed)
 
 
 def test_attributes_that_nothing_reads_may_have_any_type() -> None:
@@ -65,9 +65,9 @@ def test_groups_are_read_open_or_closed(kind: str) -> None:
         f'<graph edgedefault="undirected">{inner}</graph></node><node id="n1">{drawn("spine-1")}</node>'
         '<edge id="e0" source="n0::n0" target="n1"/></graph></graphml>'
     )
-    found = imported(data.encode())
-    assert sorted(roles(found.spec)) == ["leaf-1", "spine-1", "web-1"]
-    assert [entry.reason for entry in found.skipped] == ["A node without a link."]
+    result = imported(data.encode())
+    assert sorted(roles(result.spec)) == ["leaf-1", "spine-1", "web-1"]
+    assert [entry.reason for entry in result.skipped] == ["A node without a link."]
 
 
 @pytest.mark.parametrize(
@@ -87,9 +87,9 @@ def test_rates_beyond_our_range_are_the_nearest_with_that_reason() -> None:
     nodes = dict.fromkeys(("pop1", "pop2", "site1", "site2"), "")
     rates = ("2000000.0", "64000.0", "3200000000000")
     edges = [(a, b, f'<data key="r">{rate}</data>') for (a, b), rate in zip((("pop1", "pop2"), ("pop1", "site1"), ("pop2", "site2")), rates, strict=True)]  # fmt: skip
-    found = imported(graphml(keys, nodes, edges))
-    assert sorted((rate.gbps, rate.told) for rate in found.rates) == [(0.001, True), (0.002, True), (1600, True)]
-    (finding,) = [entry for entry in found.findings if entry.code == "rates-out-of-range"]
+    result = imported(graphml(keys, nodes, edges))
+    assert sorted((rate.gbps, rate.told) for rate in result.rates) == [(0.001, True), (0.002, True), (1600, True)]
+    (finding,) = [entry for entry in result.findings if entry.code == "rates-out-of-range"]
     assert "64 kb/s" in finding.message
     assert "3.2 Tb/s" in finding.message
 
@@ -107,10 +107,10 @@ def test_rates_beyond_our_range_are_the_nearest_with_that_reason() -> None:
     ],
 )
 def test_rates_as_people_write_them(written: str, gbps: float | None) -> None:
-    found = imported(f'source;target;speed\nweb1;leaf1;"{written}"\n'.encode())
-    (rate,) = found.rates
+    result = imported(f'source;target;speed\nweb1;leaf1;"{written}"\n'.encode())
+    (rate,) = result.rates
     assert (rate.gbps, rate.told) == ((gbps, True) if gbps else (10, False))
-    assert found.findings == []
+    assert result.findings == []
 
 
 def clab(nodes: str) -> bytes:
@@ -134,8 +134,8 @@ def clab(nodes: str) -> bytes:
 )
 def test_a_container_with_a_router_s_image_is_a_switch(image: str) -> None:
     own = "".join(f"    r{i}: {{kind: linux}}\n" for i in (1, 2, 3)) + "".join(f"    c{i}: {{kind: linux, image: alpine}}\n" for i in (1, 2))  # fmt: skip
-    found = imported(clab(f"  kinds: {{linux: {{image: '{image}'}}}}\n  nodes:\n{own}"))
-    assert roles(found.spec) == {"c1": "server", "c2": "server", "r1": "switch", "r2": "switch", "r3": "switch"}
+    result = imported(clab(f"  kinds: {{linux: {{image: '{image}'}}}}\n  nodes:\n{own}"))
+    assert roles(result.spec) == {"c1": "server", "c2": "server", "r1": "switch", "r2": "switch", "r3": "switch"}
 
 
 @pytest.mark.parametrize(
@@ -223,10 +223,10 @@ TABLES: dict[str, tuple[bytes, list[tuple[str, str]]]] = {
 @pytest.mark.parametrize("what", TABLES)
 def test_tables_of_people_are_read(what: str) -> None:
     data, expected = TABLES[what]
-    found = imported(data)
-    assert [(a[0], b[0]) for a, b in links(found.spec)] == expected
-    assert ("names-alike" in [entry.code for entry in found.findings]) == (what == "two devices by their ports")
-    assert any("written in several ways" in entry for entry in found.assumed) == ("spellings" in what)
+    result = imported(data)
+    assert [(a[0], b[0]) for a, b in links(result.spec)] == expected
+    assert ("names-alike" in [entry.code for entry in result.findings]) == (what == "two devices by their ports")
+    assert any("written in several ways" in entry for entry in result.assumed) == ("spellings" in what)
 
 
 def test_a_site_separates_devices_of_one_name() -> None:
@@ -265,8 +265,8 @@ def test_a_host_name_and_the_same_with_a_domain_are_one_device() -> None:
         "leaf1": {"lldp": {"interface": [_seen("e1", "web1.dc1.example.net", "eth0"), _seen("e2", "web2.dc1.example.net", "eth0")]}},
         "web1": {"lldp": {"interface": _seen("eth0", "leaf1.dc1.example.net", "e1")}},
     }  # fmt: skip
-    found = imported(json.dumps(document).encode())
-    assert (found.counts.nodes, found.counts.links) == (3, 2)
+    result = imported(json.dumps(document).encode())
+    assert (result.counts.nodes, result.counts.links) == (3, 2)
 
 
 def test_what_arista_and_nx_os_print_is_read() -> None:

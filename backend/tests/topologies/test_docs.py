@@ -11,9 +11,9 @@ PAGE = Path(__file__).parents[3] / "docs/how-to/import.md"
 
 
 def test_every_example_is_read() -> None:
-    found = re.findall(r"```(xml|dot|csv|yaml)\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    read = [imported(text.encode()) for _, text in found]
-    assert [one.format for one in read] == ["graphml", "gexf", "dot", "csv", "containerlab", "netbox"]
-    for one in read:
-        assert roles(one.spec) == {"web1": "server", "leaf1": "switch"}
-        assert one.findings == []
+    result = re.findall(r"```(xml|dot|csv|yaml)\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    read = [imported(text.encode()) for _, text in result]
+    assert [item.format for item in read] == ["graphml", "gexf", "dot", "csv", "containerlab", "netbox"]
+    for item in read:
+        assert roles(item.spec) == {"web1": "server", "leaf1": "switch"}
+        assert item.findings == []

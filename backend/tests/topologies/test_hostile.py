@@ -34,7 +34,7 @@ def refused(data: bytes, name: str = "") -> str:
     with pytest.raises(ProblemError) as error:
         imported(data, name)
     assert error.value.status == 422
-    assert all(one.message for one in error.value.errors)
+    assert all(item.message for item in error.value.errors)
     return f"{error.value.errors[0].field}: {error.value.errors[0].message}"
 
 
@@ -123,19 +123,19 @@ def test_any_damage_gives_a_network_or_a_sentence(whole: bytes, data: st.DataObj
     put = data.draw(
         st.one_of(st.binary(max_size=20), st.sampled_from([b"<", b"]", b"{", b'"', b"\n", b"&a", b"*a", b": "]))
     )
-    found = outcome(whole[:at] + put + whole[at + length :])
-    if isinstance(found, ProblemError):
-        assert found.status == 422
-        assert found.errors
-        assert all(one.message for one in found.errors)
+    result = outcome(whole[:at] + put + whole[at + length :])
+    if isinstance(result, ProblemError):
+        assert result.status == 422
+        assert result.errors
+        assert all(error.message for error in result.errors)
     else:
-        assert found.counts.links == len(found.spec["links"]) > 0
-        assert found.counts.servers > 0
+        assert result.counts.links == len(result.spec["links"]) > 0
+        assert result.counts.servers > 0
 
 
 @pytest.mark.parametrize("format", ["graphml", "gexf", "dot", "csv", "containerlab", "netbox", "lldp"])
 @settings(max_examples=examples(20), deadline=None)
 @given(data=st.binary(max_size=200))
 def test_so_do_any_bytes(format: str, data: bytes) -> None:
-    found = outcome(data, format=format)
-    assert not isinstance(found, ProblemError) or found.status == 422
+    result = outcome(data, format=format)
+    assert not isinstance(result, ProblemError) or result.status == 422

@@ -20,15 +20,15 @@ ENDS = sorted((("leaf1", "web1"), ("leaf2", "web2"), ("leaf1", "spine1"), ("leaf
 
 @pytest.mark.parametrize("name", FILES)
 def test_every_format_gives_the_same_network(name: str) -> None:
-    found = imported(FILES[name], name)
-    assert roles(found.spec) == ROLES
-    assert [(a[0], b[0]) for a, b in links(found.spec)] == ENDS
-    assert (("leaf1", "swp3"), ("web1", "eth1")) in links(found.spec) or name == "small.gexf"
-    told = sorted(rate.gbps for rate in found.rates for _ in range(rate.links))
+    result = imported(FILES[name], name)
+    assert roles(result.spec) == ROLES
+    assert [(a[0], b[0]) for a, b in links(result.spec)] == ENDS
+    assert (("leaf1", "swp3"), ("web1", "eth1")) in links(result.spec) or name == "small.gexf"
+    reported = sorted(rate.gbps for rate in result.rates for _ in range(rate.links))
     if not name.startswith("netbox"):
-        assert told == [10, 10, 40, 40]
-    assert found.findings == []
-    assert [node["role"] for node in found.spec["nodes"]] == ["server"] * 2 + ["switch"] * 3
+        assert reported == [10, 10, 40, 40]
+    assert result.findings == []
+    assert [node["role"] for node in result.spec["nodes"]] == ["server"] * 2 + ["switch"] * 3
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -37,12 +37,12 @@ def test_the_content_says_the_format_without_the_file_s_name(name: str) -> None:
 
 
 def test_what_a_file_does_not_say_is_told() -> None:
-    found = imported(CONTAINERLAB, "x.yml")
-    assert found.left_out == ["A link to the host, a management network or a tunnel: line 17."]
-    assert found.assumed == ["1 link without a rate: 10 Gb/s assumed."]
+    result = imported(CONTAINERLAB, "x.yml")
+    assert result.left_out == ["A link to the host, a management network or a tunnel: line 17."]
+    assert result.assumed == ["1 link without a rate: 10 Gb/s assumed."]
     netbox = imported(FILES["netbox.csv"])
     assert netbox.left_out == ["It is no cable between two interfaces (dcim.powerport): line 6."]
-    assert [(one.where, one.reason) for one in netbox.skipped] == [
+    assert [(item.where, item.reason) for item in netbox.skipped] == [
         ("line 6", "It is no cable between two interfaces (dcim.powerport).")
     ]
     assert netbox.assumed == ["4 links without a rate: 10 Gb/s assumed."]
@@ -63,9 +63,9 @@ def test_two_directions_are_one_link_and_parallel_links_stay() -> None:
 def test_lldp_tells_a_link_twice() -> None:
     text = b"""{"web1": {"lldp": {"interface": {"eth1": {"chassis": {"leaf1": {}}, "port": {"id": {"type": "ifname", "value": "swp3"}}}}}},
       "leaf1": {"lldp": {"interface": {"swp3": {"chassis": {"web1": {}}, "port": {"id": {"type": "ifname", "value": "eth1"}}}}}}}"""
-    found = imported(text)
-    assert links(found.spec) == [(("leaf1", "swp3"), ("web1", "eth1"))]
-    assert found.format == "lldp"
+    result = imported(text)
+    assert links(result.spec) == [(("leaf1", "swp3"), ("web1", "eth1"))]
+    assert result.format == "lldp"
 
 
 def test_loops_and_lonely_nodes_are_left_out_by_name() -> None:
@@ -76,16 +76,16 @@ def test_loops_and_lonely_nodes_are_left_out_by_name() -> None:
 
 
 def test_names_become_host_names_and_labels_count_for_ids_of_programs() -> None:
-    found = imported(b"source,target\nWeb 1,Leaf_1\nweb-1,Leaf_1\n12,Leaf_1\n\xc3\xa4,Leaf_1\n")
-    assert list(roles(found.spec)) == ["web-1-2", "web-1", "n12", "a", "leaf-1"]
-    assert found.assumed[0].startswith("4 names changed into host names")
+    result = imported(b"source,target\nWeb 1,Leaf_1\nweb-1,Leaf_1\n12,Leaf_1\n\xc3\xa4,Leaf_1\n")
+    assert list(roles(result.spec)) == ["web-1-2", "web-1", "n12", "a", "leaf-1"]
+    assert result.assumed[0].startswith("4 names changed into host names")
     assert "Nodes are called by their labels" in imported(FILES["small.gexf"]).assumed[0]
 
 
 def test_a_port_with_two_links_is_told() -> None:
-    found = imported(b"source,target,a_port\nweb1,leaf1,eth0\nweb1,leaf2,eth0\n")
-    assert [one.code for one in found.findings] == ["port-twice"]
-    assert "a_port" not in found.spec["links"][1]
+    result = imported(b"source,target,a_port\nweb1,leaf1,eth0\nweb1,leaf2,eth0\n")
+    assert [finding.code for finding in result.findings] == ["port-twice"]
+    assert "a_port" not in result.spec["links"][1]
 
 
 @pytest.mark.parametrize(

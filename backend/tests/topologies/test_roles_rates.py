@@ -13,21 +13,21 @@ def edges(*pairs: str, header: str = "source,target") -> bytes:
 
 
 def rules(data: bytes, **options: object) -> dict[str, tuple[int, int]]:
-    return {one.rule: (one.servers, one.switches) for one in imported(data, **options).roles}
+    return {role.rule: (role.servers, role.switches) for role in imported(data, **options).roles}
 
 
 def test_links_decide_where_names_say_nothing_and_the_rest_is_listed() -> None:
-    found = imported(edges("x1,y1", "x2,y2", "y1,z1", "y2,z1"))
-    assert roles(found.spec) == {"x1": "server", "x2": "server", "y1": "switch", "y2": "switch", "z1": "switch"}
-    assert [(one.rule, one.servers, one.switches) for one in found.roles] == [("links", 2, 2), ("unclear", 0, 1)]
-    assert [(one.code, one.severity) for one in found.findings] == [("roles-unclear", "warning")]
-    assert "z1" in found.findings[0].message
+    result = imported(edges("x1,y1", "x2,y2", "y1,z1", "y2,z1"))
+    assert roles(result.spec) == {"x1": "server", "x2": "server", "y1": "switch", "y2": "switch", "z1": "switch"}
+    assert [(role.rule, role.servers, role.switches) for role in result.roles] == [("links", 2, 2), ("unclear", 0, 1)]
+    assert [(finding.code, finding.severity) for finding in result.findings] == [("roles-unclear", "warning")]
+    assert "z1" in result.findings[0].message
 
 
 def test_patterns_come_before_everything_and_settle_what_is_unclear() -> None:
     data = edges("x1,y1", "x2,y2", "y1,z1", "y2,z1")
-    found = imported(data, servers=("X*",), switches=("z*", "y?"))
-    assert found.findings == []
+    result = imported(data, servers=("X*",), switches=("z*", "y?"))
+    assert result.findings == []
     assert rules(data, servers=("*",), switches=("z*", "y?")) == {"pattern": (2, 3)}
     assert rules(CONTAINERLAB, switches=("web1",))["pattern"] == (0, 1)
 
@@ -50,8 +50,8 @@ def test_words_in_names_and_mininet_s_letters() -> None:
 
 def test_roles_and_tiers_of_a_table() -> None:
     header = "a,b,a_role,b_role,b_tier"
-    found = imported(edges("n1,n2,Server,ToR,0", "n3,n2,,,", "n2,n4,,Spine switch,1", header=header))
-    assert found.spec["nodes"][2:] == [
+    result = imported(edges("n1,n2,Server,ToR,0", "n3,n2,,,", "n2,n4,,Spine switch,1", header=header))
+    assert result.spec["nodes"][2:] == [
         {"name": "n2", "role": "switch", "tier": 0}, {"name": "n4", "role": "switch", "tier": 1},
     ]  # fmt: skip
 
@@ -123,10 +123,10 @@ def test_what_is_no_rate_is_told_and_the_default_taken(words: str) -> None:
 
 def test_bare_numbers_of_an_open_unit_are_asked_for() -> None:
     data = edges("web1,leaf1,1000", "web2,leaf1,40000", header="source,target,speed")
-    assert [one.code for one in imported(data).findings] == ["rates-not-understood"]
-    found = imported(data, rate_unit="mbps")
-    assert [one.gbps for one in found.rates] == [1, 40]
-    assert found.findings == []
+    assert [finding.code for finding in imported(data).findings] == ["rates-not-understood"]
+    result = imported(data, rate_unit="mbps")
+    assert [rate.gbps for rate in result.rates] == [1, 40]
+    assert result.findings == []
     assert imported(edges("web1,leaf1,40", header="source,target,speed")).assumed == [
         "1 rate without a unit, read as Gb/s."
     ]

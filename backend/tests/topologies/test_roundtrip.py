@@ -36,27 +36,27 @@ def expected(plan: PlanView, format: str) -> list[tuple[tuple[str, str], tuple[s
     tables = PlanTables(plan)
     ports = interfaces(tables) if format in ("containerlab", "dot") else (plan.a_port_names, plan.b_port_names)
     ends = zip(plan.cables["a_device"].tolist(), ports[0], plan.cables["b_device"].tolist(), ports[1], strict=True)
-    found = (
+    result = (
         sorted(((tables.hosts[a], names.port(a_port)), (tables.hosts[b], names.port(b_port))))
         for a, a_port, b, b_port in ends
     )
-    return sorted((a, b) for a, b in found)
+    return sorted((a, b) for a, b in result)
 
 
 def check(plan: PlanView, format: str) -> None:
-    found = imported(b"".join(render(format, plan)), FORMATS[format])
-    assert links(found.spec) == expected(plan, format)
+    result = imported(b"".join(render(format, plan)), FORMATS[format])
+    assert links(result.spec) == expected(plan, format)
     kinds = plan.scene["devices"]["kind"]
-    assert roles(found.spec) == {
+    assert roles(result.spec) == {
         host: "switch" if kind else "server" for host, kind in zip(plan.host_names, kinds, strict=True)
     }
-    assert found.findings == []
+    assert result.findings == []
     if format != "csv":
-        rates = sorted(rate for one in found.rates for rate in [one.gbps] * one.links)
+        rates = sorted(rate for item in result.rates for rate in [item.gbps] * item.links)
         assert rates == pytest.approx(sorted(plan.gbps.tolist()))
-        assert all(one.told for one in found.rates)
+        assert all(rate.told for rate in result.rates)
     if format == "graphml":
-        tiers = {node["name"]: node.get("tier") for node in found.spec["nodes"]}
+        tiers = {node["name"]: node.get("tier") for node in result.spec["nodes"]}
         levels = plan.scene["devices"]["level"]
         assert tiers == {
             host: None if level < 0 else level for host, level in zip(plan.host_names, levels, strict=True)

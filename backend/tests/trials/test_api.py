@@ -27,20 +27,20 @@ def test_a_trial_tells_its_progress_and_ends_with_what_the_engine_says(client: T
     assert answer.status_code == 200, answer.text
     *progress, (last, result) = told(answer.text)
     assert last == "result"
-    done = [one["done"] for kind, one in progress if kind == "progress"]
+    done = [item["done"] for kind, item in progress if kind == "progress"]
     assert done == sorted(set(done))
     assert TrialReport.model_validate(result).answers == 64
     assert result == engine.built_in_trial("cache", options_of(ServiceTrial.model_validate(CACHE)))
 
 
 def test_a_module_counts_words_as_the_command_line_has_it(client: TestClient, engine: Engine) -> None:
-    asked = {
+    request = {
         "module": base64.b64encode(WORD_COUNT.read_bytes()).decode(),
         "size": [3, 3, 3],
         "message": "count 7 1,1,1 full\npair",
     }
-    result = told(client.post(TRIALS, json=asked).text)[-1][1]
-    assert result == engine.service_trial(WORD_COUNT.read_bytes(), options_of(ServiceTrial.model_validate(asked)))
+    result = told(client.post(TRIALS, json=request).text)[-1][1]
+    assert result == engine.service_trial(WORD_COUNT.read_bytes(), options_of(ServiceTrial.model_validate(request)))
     assert result["said"][0][2] == "7 27\npair 27\n"
 
 
@@ -70,8 +70,8 @@ def test_what_cannot_be_tried_is_refused_by_its_field(
 
 def test_leaving_ends_the_trial(engine: Engine) -> None:
     """A trial that would take minutes: 8,000 servers that count in a loop."""
-    asked = ServiceTrial.model_validate({**CACHE, "size": [20, 20, 20], "secs": 3600.0})
-    work = TrialService(engine).prepared(asked)
+    request = ServiceTrial.model_validate({**CACHE, "size": [20, 20, 20], "secs": 3600.0})
+    work = TrialService(engine).prepared(request)
     ended: list[bool] = []
 
     def watched(on_frame: Any, on_progress: Any) -> Any:

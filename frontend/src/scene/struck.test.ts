@@ -48,7 +48,7 @@ test.each([1, 7, 40])(
     const { hits, badges, texts, colours } = drawn(struck(cut));
     expect(colours).toEqual(cut.map(() => "failed"));
     expect(texts).toEqual(cut.map(() => "×"));
-    const ring = badges.find((one) => one.texts.length > 0)!;
+    const ring = badges.find((badge) => badge.texts.length > 0)!;
     const found = cut.map((_, i) => hits.at(ring.anchors[i * 2]!, ring.anchors[i * 2 + 1]!, 1e-4, 60));
     expect(found.filter((hit) => hit?.item.kind !== "cable")).toEqual([]);
     expect(hits.idsOf("cable").sort((a, b) => a - b)).toEqual([...cut].sort((a, b) => a - b));
@@ -68,7 +68,7 @@ test("a crowd of cut cables keeps a line each and shares a number a pair of rack
   );
   expect(texts).toHaveLength(pairs.size);
   expect(texts.reduce((sum, text) => sum + (text === "×" ? 1 : Number(text)), 0)).toBe(LEAVING.length);
-  const ring = badges.find((one) => one.texts.length > 0)!;
+  const ring = badges.find((badge) => badge.texts.length > 0)!;
   expect(hits.at(ring.anchors[0]!, ring.anchors[1]!, 1e-4, 60)?.item.kind).toMatch(/bundle|cable/);
 });
 

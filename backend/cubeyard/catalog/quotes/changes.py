@@ -53,12 +53,12 @@ def read_rates(texts: Iterable[str]) -> dict[str, float]:
     else."""
     out: dict[str, float] = {}
     for text in texts:
-        found = _RATE.fullmatch(text.strip())
-        value = float(found["rate"]) if found else 0.0
-        if found is None or not 0 < value < math.inf:
+        matched = _RATE.fullmatch(text.strip())
+        value = float(matched["rate"]) if matched else 0.0
+        if matched is None or not 0 < value < math.inf:
             raise ValueError(f"{text!r} is no rate: write a currency's code and what one unit is worth, as EUR=1.08")
-        if out.setdefault(found["currency"].upper(), value) != value:
-            raise ValueError(f"{found['currency'].upper()} has two rates: give one")
+        if out.setdefault(matched["currency"].upper(), value) != value:
+            raise ValueError(f"{matched['currency'].upper()} has two rates: give one")
     return out
 
 
@@ -108,7 +108,7 @@ def quoted_parts(parts: Iterable[Mapping[str, Any]], currency: str, bill: Table,
     bill.ambiguous.clear()
     book: dict[str, Json] = {part["sku"]: copy.deepcopy(dict(part)) for part in parts}
     changed: dict[str, None] = {}
-    said: dict[tuple[str, str], tuple[str, str | float]] = {}
+    output: dict[tuple[str, str], tuple[str, str | float]] = {}
     for row in bill.rows():
         reader = _Line(row, currency, origin.rates, out)
         values = reader.values(book)
@@ -117,7 +117,7 @@ def quoted_parts(parts: Iterable[Mapping[str, Any]], currency: str, bill: Table,
         sku, wanted = values
         out.quoted_lines += bool(wanted)
         for name, (place, value) in wanted.items():
-            earlier = said.setdefault((sku, name), (row.where, value))
+            earlier = output.setdefault((sku, name), (row.where, value))
             if earlier[1] != value:
                 out.problems.append(
                     Problem(
@@ -231,8 +231,8 @@ class _Line:
     def _price(self, wanted: _Wanted, part: Json, attributes: Json, price: float) -> None:
         row = self._row
         currency = row.text("currency").upper()
-        said = currencies_of(row.cell("quoted_price"))
-        if said and (currency or self._currency) not in said:
+        message = currencies_of(row.cell("quoted_price"))
+        if message and (currency or self._currency) not in message:
             self._problem(
                 f"The price is written as {row.cell('quoted_price')}, and its currency is {currency or self._currency}: "
                 "make the two agree."

@@ -304,18 +304,18 @@ class _Instance:
         """What was asked for so far, in order; F may ask for more."""
         assert self._service is not None or not self._server._asks
         asks, self._server._asks = self._server._asks, []
-        for kind, asked in asks:
+        for kind, request in asks:
             if kind == _ROUTE:
-                self._route(_TRANSMIT, self._server.here, asked)  # type: ignore[arg-type]
+                self._route(_TRANSMIT, self._server.here, request)  # type: ignore[arg-type]
             elif kind == _TRANSMIT:
-                packet, keys = asked  # type: ignore[misc]
+                packet, keys = request  # type: ignore[misc]
                 self._keyed(_TRANSMIT, packet, keys)
             elif kind == _SEND:
-                port, packet = asked  # type: ignore[misc]
+                port, packet = request  # type: ignore[misc]
                 queue = self._service.classify(packet)  # type: ignore[union-attr]
                 self._act(_SEND, struct.pack("<BBH", port, queue, packet.colour & 0xFFFF) + packet.payload)
             else:
-                self._act(kind, asked)  # type: ignore[arg-type]
+                self._act(kind, request)  # type: ignore[arg-type]
 
     def _act(self, kind: int, body: bytes) -> None:
         self._actions.append(struct.pack("<BI", kind, len(body)) + body)
@@ -335,16 +335,16 @@ class _Maker:
         # Looked up by name, for example by dataclasses.
         sys.modules["service"] = module
         exec(compile(self._code, self._path, "exec"), module.__dict__)  # noqa: S102 - it is its user's own file
-        found = [
-            one
-            for one in vars(module).values()
-            if isinstance(one, type) and issubclass(one, Service) and one.__module__ == "service"
+        matches = [
+            var
+            for var in vars(module).values()
+            if isinstance(var, type) and issubclass(var, Service) and var.__module__ == "service"
         ]
-        if len(found) != 1:
-            raise TypeError(f"{self._path} has {len(found)} classes derived from Service; it needs one")
-        if found[0].F is Service.F:
-            raise TypeError(f"{found[0].__name__} has no F: it says where packets go")
-        return found[0](server)
+        if len(matches) != 1:
+            raise TypeError(f"{self._path} has {len(matches)} classes derived from Service; it needs one")
+        if matches[0].F is Service.F:
+            raise TypeError(f"{matches[0].__name__} has no F: it says where packets go")
+        return matches[0](server)
 
 
 def _confine(parent: int) -> None:

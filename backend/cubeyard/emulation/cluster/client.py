@@ -29,10 +29,10 @@ _opening = threading.Lock()
 def message(error: ApiException) -> str:
     """The message in the API server's `Status` document, or the plain reason."""
     try:
-        said = str(orjson.loads(error.body or b"")["message"])
+        output = str(orjson.loads(error.body or b"")["message"])
     except (orjson.JSONDecodeError, KeyError, TypeError):
-        said = str(error.reason or error.status)
-    return said if len(said) <= 600 else said[:599] + "…"
+        output = str(error.reason or error.status)
+    return output if len(output) <= 600 else output[:599] + "…"
 
 
 @contextmanager
@@ -49,12 +49,12 @@ def explained() -> Iterator[None]:
 
 
 def _fix(error: ApiException) -> str:
-    said = message(error)
+    output = message(error)
     if error.status == 401:
         return "Its token or certificate is not valid here: check the kubeconfig, or the pod's service account."
-    if "exceeded quota" in said:
+    if "exceeded quota" in output:
         return "Raise the namespace's ResourceQuota, take fewer servers, or mode namespaces."
-    if "violates PodSecurity" in said:
+    if "violates PodSecurity" in output:
         return "The namespace must admit pods of level restricted."
     if error.status == 403:
         return "The worker's service account needs the Role of the chart (deploy/helm/cubeyard)."
@@ -108,11 +108,11 @@ def refused_verbs(cluster: EmulationCluster, wanted: dict[str, tuple[str, ...]])
     refused = []
     for resource, verbs in wanted.items():
         for verb in verbs:
-            asked = {"namespace": cluster.namespace, "verb": verb, "resource": resource}
+            request = {"namespace": cluster.namespace, "verb": verb, "resource": resource}
             body = {
                 "apiVersion": "authorization.k8s.io/v1",
                 "kind": "SelfSubjectAccessReview",
-                "spec": {"resourceAttributes": asked},
+                "spec": {"resourceAttributes": request},
             }
             with explained():
                 answer = api.create_self_subject_access_review(body, _request_timeout=CALL_SECS)

@@ -34,19 +34,19 @@ def fabric_nodes(cluster: EmulationCluster) -> tuple[tuple[FabricNode, ...], tup
         pods = core(cluster).list_namespaced_pod(
             cluster.fabrics, label_selector=FABRIC_LABEL, _request_timeout=CALL_SECS
         )
-    found, waiting = [], []
+    result, waiting = [], []
     for pod in pods.items:
         if pod.metadata.deletion_timestamp is not None:
             continue
-        conditions = {one.type: one.status for one in pod.status.conditions or []}
+        conditions = {condition.type: condition.status for condition in pod.status.conditions or []}
         if conditions.get("Ready") != "True" or not pod.status.pod_ip or not pod.spec.node_name:
             waiting.append(pod.spec.node_name or pod.metadata.name)
             continue
         underlay = pod.status.pod_ip if cluster.underlay == "pod" else pod.status.host_ip
-        found.append(FabricNode(pod.spec.node_name, pod.status.pod_ip, underlay))
-    if not found:
+        result.append(FabricNode(pod.spec.node_name, pod.status.pod_ip, underlay))
+    if not result:
         why = f"those on {', '.join(sorted(waiting))} are not ready" if waiting else "there is none"
         fix = f"Look at `kubectl -n {cluster.fabrics} get pods -l {FABRIC_LABEL} -o wide`."
         raise ClusterRefusedError(f"no node has a ready pod of cubeyard-fabric; {why}", fix)
-    found.sort(key=lambda node: node.name)
-    return tuple(found[:MAX_HOSTS]), tuple(node.name for node in found[MAX_HOSTS:])
+    result.sort(key=lambda node: node.name)
+    return tuple(result[:MAX_HOSTS]), tuple(node.name for node in result[MAX_HOSTS:])

@@ -34,9 +34,9 @@ class ImageRefusedError(ProblemError):
     """A user's image cannot be had, or does not run."""
 
     def __init__(self, server: str, image: str, why: str, fix: str) -> None:
-        said = " ".join(why.split()).rstrip(".")
-        said = said if len(said) <= MAX_WHY else f"{said[:MAX_WHY]}…"
-        super().__init__(422, "image-refused", f"Server {server}: image {image} {said}. {fix}")
+        message = " ".join(why.split()).rstrip(".")
+        message = message if len(message) <= MAX_WHY else f"{message[:MAX_WHY]}…"
+        super().__init__(422, "image-refused", f"Server {server}: image {image} {message}. {fix}")
 
 
 def shortened(text: str) -> str:
@@ -55,8 +55,8 @@ ENDINGS = {
 
 
 def how_it_ended(status: int, said: str) -> str:
-    told = f"ended with status {status}" + (f" ({ENDINGS[status]})" if status in ENDINGS else "")
-    return f"{told}: {said}" if said else told
+    reported = f"ended with status {status}" + (f" ({ENDINGS[status]})" if status in ENDINGS else "")
+    return f"{reported}: {said}" if said else reported
 
 
 def refuse_failed(

@@ -109,7 +109,7 @@ class Deployment:
             told(0, total)
             self.fabrics.call("wire", run=self._run, plain=True)
         else:
-            started = self._start([_mounts(one) for one in prepared_by_host], told)
+            started = self._start([_mounts(item) for item in prepared_by_host], told)
         ready = time.monotonic()
         told(total, total)
         return {
@@ -148,7 +148,7 @@ class Deployment:
                 mounts[host],
                 host_names=self._question.network.host_names,
                 raw_sockets=self._question.in_user_space,
-                beside={server: one for server, one in self._question.beside.items() if server in servers},
+                beside={server: item for server, item in self._question.beside.items() if server in servers},
                 check=count,
                 came=wire,
             )
@@ -160,7 +160,7 @@ class Deployment:
     def _wire(self, host: int, found: Mapping[int, int | str], *, rest_follows: bool = False) -> None:
         """Servers that run now, by what the fabric finds each by."""
         assert self.fabrics is not None
-        by = {self.engines[host].wired_by: {str(server): one for server, one in found.items()}}
+        by = {self.engines[host].wired_by: {str(server): item for server, item in found.items()}}
         self.fabrics.on(host, "wire", run=self._run, rest_follows=rest_follows, **by)
 
     def _signal_on(self, host: int) -> Signal:
@@ -177,8 +177,8 @@ class Deployment:
 
         def isolate(run_id: str, containers: Mapping[int, str]) -> None:
             assert self.fabrics is not None
-            found = {str(server): container for server, container in containers.items()}
-            self.fabrics.on(host, "isolate", run=run_id, containers=found)
+            result = {str(server): container for server, container in containers.items()}
+            self.fabrics.on(host, "isolate", run=run_id, containers=result)
 
         return isolate
 
@@ -202,9 +202,9 @@ class Deployment:
         if not self._settings.spread:
             return
         each = SERVER_BYTES[self._question.settings.mode]
-        for number, (host, found) in enumerate(zip(self.spread.hosts, self.fabrics.call("host"), strict=True)):
+        for number, (host, result) in enumerate(zip(self.spread.hosts, self.fabrics.call("host"), strict=True)):
             servers = len(self.spread.servers(self._question.network, number))
-            room = max(int(found["memory_free_bytes"]) - KEPT_BYTES, 0) // each
+            room = max(int(result["memory_free_bytes"]) - KEPT_BYTES, 0) // each
             if servers > room:
                 raise ProblemError(
                     422,
@@ -243,8 +243,8 @@ class Deployment:
         can be omitted."""
         if not self._question.beside:
             return {}
-        found = on_every(self.spread.hosts, lambda host: self.engines[host].programs(self._run, known))
-        return {server: state for some in found for server, state in some.items()}
+        result = on_every(self.spread.hosts, lambda host: self.engines[host].programs(self._run, known))
+        return {server: state for some in result for server, state in some.items()}
 
     def look_for_hosts(self) -> None:
         """Detects hosts that are away: taking the run down does not wait for them."""
@@ -255,7 +255,7 @@ class Deployment:
         """Removes everything in any state. Retries for a while; returns leftovers that cannot be
         removed now."""
         began = time.monotonic()
-        kept = [one for some in on_every(self.spread.hosts, self._down_on) for one in some]
+        kept = [item for some in on_every(self.spread.hosts, self._down_on) for item in some]
         if self.fabrics is not None:
             self.fabrics.close()
         return {"down_secs": round(time.monotonic() - began, 3), "kept": kept}
@@ -286,9 +286,9 @@ class Deployment:
                 remove()
             except (*UNREACHED, FabricGoneError, FabricError, DiskFullError) as error:
                 if left == 0 or isinstance(error, NodeAwayError):
-                    said = self.spread.hosts[host].said(f"{what}: {error.detail}")
-                    log.warning("not_removed", run=self._run, error=said)
-                    return [said]
+                    message = self.spread.hosts[host].said(f"{what}: {error.detail}")
+                    log.warning("not_removed", run=self._run, error=message)
+                    return [message]
                 time.sleep(0.2 * 2 ** (REMOVE_TRIES - left))
             else:
                 return []
@@ -297,10 +297,10 @@ class Deployment:
 
 def _congestion(settings: Emulation) -> Json | None:
     """As the fabric takes it."""
-    asked = settings.congestion
-    return None if asked is None else {"queue_bytes": round(asked.queue_kb * 1000), "answers": asked.answers}
+    request = settings.congestion
+    return None if request is None else {"queue_bytes": round(request.queue_kb * 1000), "answers": request.answers}
 
 
 def _mounts(prepared: Json) -> dict[int, str]:
     """The folder of each server of a host that its container gets to see."""
-    return {int(one["id"]): str(one["mount"]) for one in prepared["servers"]}
+    return {int(server["id"]): str(server["mount"]) for server in prepared["servers"]}

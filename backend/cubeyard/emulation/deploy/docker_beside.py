@@ -80,16 +80,16 @@ def states(api: Any, owner: str, run_id: str, known: Iterable[str] = ()) -> dict
     """The programs by server. For those whose end is `known`, by id, the last output is not
     requested again."""
     labels = [f"{PLACE}={owner}", f"{RUN}={run_id}", BESIDE]
-    told = set(known)
+    reported = set(known)
     excessive = _end_excessive(api, labels)
-    found = {}
-    for one in api.containers(all=True, filters={"label": labels}):
-        state = ProgramState(one["Id"], one["ImageID"], None)
-        if one["State"] in ("exited", "dead") and one["Id"] not in told:
+    result = {}
+    for container in api.containers(all=True, filters={"label": labels}):
+        state = ProgramState(container["Id"], container["ImageID"], None)
+        if container["State"] in ("exited", "dead") and container["Id"] not in reported:
             with suppress(NotFound):
-                state = _ended(api, one, excessive)
-        found[int(one["Labels"][BESIDE])] = state
-    return found
+                state = _ended(api, container, excessive)
+        result[int(container["Labels"][BESIDE])] = state
+    return result
 
 
 def _end_excessive(api: Any, labels: list[str]) -> set[str]:
@@ -105,8 +105,8 @@ def _end_excessive(api: Any, labels: list[str]) -> set[str]:
 
 def _ended(api: Any, one: Json, excessive: set[str]) -> ProgramState:
     ended = api.inspect_container(one["Id"])["State"]
-    said = api.logs(one["Id"], tail=5)[-4 * MAX_SAID :].decode(errors="replace")
+    message = api.logs(one["Id"], tail=5)[-4 * MAX_SAID :].decode(errors="replace")
     why = "it wanted more memory than it may have" if ended.get("OOMKilled") else ended.get("Error", "")
     if one["Id"] in excessive:
         why = f"it wrote more than {WRITABLE_BYTES // 2**20} MiB"
-    return ProgramState(one["Id"], one["ImageID"], int(ended["ExitCode"]), shortened(why or said))
+    return ProgramState(one["Id"], one["ImageID"], int(ended["ExitCode"]), shortened(why or message))

@@ -35,8 +35,10 @@ def _folder_there(mount: str) -> Iterator[None]:
     try:
         yield
     except APIError as error:
-        said = str(error)
-        if "bind source path does not exist" in said or (mount in said and "no such file or directory" in said):
+        message = str(error)
+        if "bind source path does not exist" in message or (
+            mount in message and "no such file or directory" in message
+        ):
             raise FabricGoneError(f"cubeyard-fabric went away while servers were started: {mount} is gone.") from error
         raise
 
@@ -102,7 +104,7 @@ class DockerContainers:
         meanwhile."""
         made: dict[int, str] = {}
         lock = threading.Lock()
-        first_of = {one.image: servers[server] for server, one in sorted(beside.items(), reverse=True)}
+        first_of = {item.image: servers[server] for server, item in sorted(beside.items(), reverse=True)}
         for wanted, name in first_of.items():
             docker_pulls.have(self._settings, self.api, wanted, name, lambda: check(0))
 
@@ -122,7 +124,7 @@ class DockerContainers:
         each(one, servers, AT_A_TIME)
         check(len(made))
         if beside:
-            pictures = {server: one.image for server, one in beside.items()}
+            pictures = {server: item.image for server, item in beside.items()}
             refuse_failed(servers, pictures, lambda: self.programs(run_id))
         came(self._processes(made))
         return made
@@ -162,8 +164,10 @@ class DockerContainers:
             with explained():
                 state = self.api.inspect_container(containers[server])["State"]
                 if not state["Running"] or not state["Pid"]:
-                    said = self.api.logs(containers[server], tail=5).decode(errors="replace").strip()
-                    raise ProblemError(500, "server-ended", f"Server {server} ended at once: {said or state['Error']}")
+                    message = self.api.logs(containers[server], tail=5).decode(errors="replace").strip()
+                    raise ProblemError(
+                        500, "server-ended", f"Server {server} ended at once: {message or state['Error']}"
+                    )
             pids[server] = state["Pid"]
 
         each(one, containers, AT_A_TIME)
@@ -207,16 +211,16 @@ class DockerContainers:
         """The ids of this owner's containers, by run, in any state."""
         with explained():
             listed = self._listed()
-        found: dict[str, list[str]] = {}
-        for one in listed:
-            found.setdefault(one["Labels"].get(RUN, ""), []).append(one["Id"])
-        return found
+        result: dict[str, list[str]] = {}
+        for item in listed:
+            result.setdefault(item["Labels"].get(RUN, ""), []).append(item["Id"])
+        return result
 
     def living(self, run_id: str) -> int:
         """How many of a run's servers run or are paused."""
         with explained():
-            found = self.api.containers(filters={"label": [f"{PLACE}={self._owner}", f"{RUN}={run_id}"]})
-        return sum(BESIDE not in one["Labels"] for one in found)
+            result = self.api.containers(filters={"label": [f"{PLACE}={self._owner}", f"{RUN}={run_id}"]})
+        return sum(BESIDE not in container["Labels"] for container in result)
 
     def programs(self, run_id: str, known: Iterable[str] = ()) -> dict[int, ProgramState]:
         with explained():
@@ -227,7 +231,7 @@ class DockerContainers:
         names that ours get."""
         with explained():
             listed = self.api.containers(all=True, filters={"label": [f"{RUN}={run_id}"]})
-        self._remove([one["Id"] for one in listed if one["Labels"].get(PLACE) != self._owner])
+        self._remove([container["Id"] for container in listed if container["Labels"].get(PLACE) != self._owner])
 
     def remove(self, run_id: str, away: Collection[str] = ()) -> list[str]:  # noqa: ARG002 - an engine removes its own at once
         """Removes every container of a run; can be called repeatedly.

@@ -104,7 +104,7 @@ class _Pool(urllib3.connectionpool.HTTPConnectionPool):
         super().__init__("localhost", timeout=secs, maxsize=most)
         self._words, self._secs = words, secs
 
-    def _new_conn(self) -> _Connection:
+    def _new_conn(self) -> _Connection:  # pyright: ignore[reportIncompatibleMethodOverride]
         return _Connection(self._words, self._secs)
 
 

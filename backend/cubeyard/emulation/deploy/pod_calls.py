@@ -111,8 +111,8 @@ class PodCalls:
 
     def pods(self, since: float, run_id: str | None = None) -> dict[str, PodState]:
         """This owner's, by name, as they were at that moment or later; or only those of a run."""
-        found = self._pods.since(since)
-        return found if run_id is None else {name: pod for name, pod in found.items() if pod.run == label(run_id)}
+        result = self._pods.since(since)
+        return result if run_id is None else {name: pod for name, pod in result.items() if pod.run == label(run_id)}
 
     def owners(self, since: float) -> dict[str, str]:
         """The run of each ConfigMap that owns pods, by its label for the run."""
@@ -125,15 +125,15 @@ class PodCalls:
                 _preload_content=False, _request_timeout=CALL_SECS,
             )  # fmt: skip
             # The client's own objects of a thousand pods would take seconds.
-            return {one.name: one for one in map(PodState.of, orjson.loads(answer.data)["items"])}
+            return {item.name: item for item in map(PodState.of, orjson.loads(answer.data)["items"])}
 
     def _list_owners(self) -> dict[str, str]:
         with explained():
-            found = self._api.list_namespaced_config_map(
+            result = self._api.list_namespaced_config_map(
                 self._cluster.namespace, label_selector=f"{PLACE}={label(self._owner)}", _request_timeout=CALL_SECS
             ).items
         # The label can be a digest of the run's id; the ConfigMap contains the id.
-        return {one.metadata.labels[RUN]: (one.data or {}).get("run", "") for one in found}
+        return {item.metadata.labels[RUN]: (item.data or {}).get("run", "") for item in result}
 
     def _list_quotas(self) -> list[Any]:
         """None where they are not ours to read: the API server refuses the pod that is one too
@@ -174,13 +174,13 @@ class PodCalls:
     def create(self, documents: Iterable[Json]) -> None:
         """A few at a time, of all hosts. The first failure is raised, after those under way have
         ended; the rest are not begun."""
-        doing = [self._pool.submit(self._create, one) for one in documents]
+        doing = [self._pool.submit(self._create, document) for document in documents]
         try:
-            for one in doing:
-                one.result()
+            for item in doing:
+                item.result()
         except BaseException:
-            for one in doing:
-                one.cancel()
+            for item in doing:
+                item.cancel()
             wait(doing)
             raise
 
@@ -207,10 +207,10 @@ class PodCalls:
         `until_gone(deadline)` waits for the pods, and raises if they stay. A further try has the
         same deadline: the pods have had their time.
         """
-        asked = time.monotonic()
+        request = time.monotonic()
         run = self._run(run_id)
         with run.lock:
-            if run.removed_at >= asked:
+            if run.removed_at >= request:
                 return
             with explained():
                 self._api.delete_collection_namespaced_pod(
@@ -241,11 +241,11 @@ class PodCalls:
                 self._api.delete_collection_namespaced_pod(
                     self._cluster.namespace, label_selector=others, grace_period_seconds=0, _request_timeout=CALL_SECS
                 )
-                found = self._api.list_namespaced_config_map(
+                result = self._api.list_namespaced_config_map(
                     self._cluster.namespace, label_selector=others, _request_timeout=CALL_SECS
                 ).items
-            for one in found:
-                self._delete_config_map(one.metadata.name)
+            for item in result:
+                self._delete_config_map(item.metadata.name)
             run.taken_over = True
 
     def _delete_owner(self, run_id: str) -> None:

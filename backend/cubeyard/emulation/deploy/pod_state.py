@@ -37,7 +37,7 @@ class PodState:
     def of(cls, pod: Json) -> PodState:
         """From the pod as JSON."""
         status = pod.get("status", {})
-        containers = {one["name"]: one for one in status.get("containerStatuses") or []}
+        containers = {item["name"]: item for item in status.get("containerStatuses") or []}
         waits, reason, why = _waits_for(status)
         return cls(
             pod["metadata"]["name"],
@@ -49,12 +49,12 @@ class PodState:
             why,
             waits,
             _program(containers.get(USER_CONTAINER, {})),
-            next((_running_id(one) for one in _gates(status)), ""),
+            next((_running_id(gate) for gate in _gates(status)), ""),
         )
 
 
 def _gates(status: Json) -> list[Json]:
-    return [one for one in status.get("initContainerStatuses") or [] if one["name"] == GATE_CONTAINER]
+    return [item for item in status.get("initContainerStatuses") or [] if item["name"] == GATE_CONTAINER]
 
 
 def _id(one: Json) -> str:
@@ -81,15 +81,15 @@ def _program(one: Json) -> ProgramState | None:
 
 def _waits_for(status: Json) -> tuple[str, str, str]:
     """Which container, why in a word, why in a sentence."""
-    for one in [*_gates(status), *(status.get("containerStatuses") or [])]:
-        state = one.get("state", {})
+    for gate in [*_gates(status), *(status.get("containerStatuses") or [])]:
+        state = gate.get("state", {})
         waiting, ended = state.get("waiting"), state.get("terminated")
         if waiting and waiting.get("reason") not in ("ContainerCreating", "PodInitializing"):
-            return one["name"], str(waiting.get("reason", "")), str(waiting.get("message", ""))
-        opened = one["name"] == GATE_CONTAINER and ended and not ended.get("exitCode")
-        if ended and one["name"] != USER_CONTAINER and not opened:
-            said = str(ended.get("message") or f"exit status {ended.get('exitCode')}")
-            return one["name"], str(ended.get("reason", "")), said
+            return gate["name"], str(waiting.get("reason", "")), str(waiting.get("message", ""))
+        opened = gate["name"] == GATE_CONTAINER and ended and not ended.get("exitCode")
+        if ended and gate["name"] != USER_CONTAINER and not opened:
+            message = str(ended.get("message") or f"exit status {ended.get('exitCode')}")
+            return gate["name"], str(ended.get("reason", "")), message
     for condition in status.get("conditions") or []:
         if condition["type"] == "PodScheduled" and condition["status"] == "False":
             return "", str(condition.get("reason", "")), str(condition.get("message", ""))

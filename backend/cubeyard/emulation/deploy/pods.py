@@ -115,11 +115,11 @@ class Pods:
             for server in servers
         }  # fmt: skip
         self._made.update(made)
-        self._names.update({pod_name(run_id, server): (servers[server], one.image) for server, one in beside.items()})
+        self._names.update({pod_name(run_id, server): (servers[server], item.image) for server, item in beside.items()})
         self._calls.create(document for _, _, document in made.values())
         self._wait_until_running(run_id, set(made), check, came)
         if beside:
-            images = {server: one.image for server, one in beside.items()}
+            images = {server: item.image for server, item in beside.items()}
             refuse_failed(servers, images, lambda: self.programs(run_id))
         return {server: name for name, (_, server, _) in made.items()}
 
@@ -141,17 +141,17 @@ class Pods:
     def _wait_until_running(self, run_id: str, names: set[str], check: Callable[[int], None], came: Came) -> None:
         began = time.monotonic()
         isolated: set[str] = set()
-        told: set[str] = set()
+        reported: set[str] = set()
         while True:
             pods = self._calls.pods(self._look_again(), run_id)
             isolated |= self._isolate_new(run_id, [pods[name] for name in names - isolated if name in pods])
             running = [name for name in names if name in pods and self._runs_whole(pods[name])]
             check(len(running))
-            if fresh := set(running) - told:
+            if fresh := set(running) - reported:
                 # Not only when all run: the API server reports the last ones up to a second late,
                 # and the processors have time meanwhile.
                 came({self._made[name][1]: pods[name].container for name in fresh})
-                told |= fresh
+                reported |= fresh
             if len(running) == len(names):
                 return
             late = time.monotonic() - began
@@ -194,8 +194,8 @@ class Pods:
             fix = f"Free node {self._node}, take fewer servers, or mode namespaces."
             raise ClusterRefusedError(f"pod {name} stays Pending: {why}", fix)
         if late > self._cluster.start_secs:
-            said = f"{reason}: {why}" if reason else pod.phase
-            raise ClusterRefusedError(f"pod {name} does not run after {late:.0f} s: {said}", "Look at its events.")
+            message = f"{reason}: {why}" if reason else pod.phase
+            raise ClusterRefusedError(f"pod {name} does not run after {late:.0f} s: {message}", "Look at its events.")
 
     def where(self) -> None:
         return None
@@ -236,10 +236,10 @@ class Pods:
         """On all nodes: pods removed by one host's part are gone for the others too."""
         since = time.monotonic() - REAPED_SECS
         ids = self._calls.owners(since)
-        found: dict[str, list[str]] = {run: [] for run in ids.values() if run}
+        result: dict[str, list[str]] = {run: [] for run in ids.values() if run}
         for pod in self._calls.pods(since).values():
-            found.setdefault(ids.get(pod.run, pod.run), []).append(pod.name)
-        return found
+            result.setdefault(ids.get(pod.run, pod.run), []).append(pod.name)
+        return result
 
     def living(self, run_id: str) -> int:
         pods = self._calls.pods(time.monotonic(), run_id).values()
@@ -249,8 +249,8 @@ class Pods:
         if not self._names:
             return {}
         pods = self._calls.pods(time.monotonic(), run_id)
-        found = {self._made[name][1]: pods[name].program for name in self._names if name in pods}
-        return {server: state for server, state in found.items() if state is not None}
+        result = {self._made[name][1]: pods[name].program for name in self._names if name in pods}
+        return {server: state for server, state in result.items() if state is not None}
 
     def take_over(self, run_id: str) -> None:
         """Pods have the same name for every owner."""
@@ -262,24 +262,24 @@ class Pods:
         kubelets remove them when they are back."""
 
         def until_gone(deadline: float) -> None:
-            self._until_gone(lambda pods: [one for one in pods if one.node not in away], run_id, deadline)
+            self._until_gone(lambda pods: [pod for pod in pods if pod.node not in away], run_id, deadline)
             stay = self._calls.pods(time.monotonic(), run_id).values() if away else ()
             if stay:
-                nodes = ", ".join(sorted({one.node for one in stay}))
+                nodes = ", ".join(sorted({pod.node for pod in stay}))
                 raise NodeAwayError(
                     f"{len(stay)} pods wait for {nodes} to be back. The next look of the worker removes them."
                 )
 
         self._calls.remove(run_id, until_gone, GONE_SECS)
-        self._made = {name: one for name, one in self._made.items() if one[0] != run_id}
-        self._names = {name: one for name, one in self._names.items() if name in self._made}
+        self._made = {name: item for name, item in self._made.items() if item[0] != run_id}
+        self._names = {name: item for name, item in self._names.items() if name in self._made}
         return []
 
     def _until_gone(self, chosen: Callable[[Iterable[PodState]], list[PodState]], run_id: str, deadline: float) -> None:
         since = time.monotonic()
         while pods := chosen(self._calls.pods(since, run_id).values()):
             if time.monotonic() > deadline:
-                nodes = sorted({one.node for one in pods})
+                nodes = sorted({pod.node for pod in pods})
                 raise PodsStayError(
                     f"{len(pods)} pods on {', '.join(nodes)} do not go: the node may be away. The next look of the worker removes them."
                 )

@@ -104,18 +104,18 @@ def _probed(settings: Settings) -> Machine:
     binaries = _binaries(settings)
     if settings.spread:
         return _over_cluster(settings, place, binaries)
-    fabric, said = _fabric(settings, place)
+    fabric, message = _fabric(settings, place)
     docker = _docker() if settings.fabric_start else _told(settings, place) or _docker()
-    kernel = [_kernel(name, said) for name in KERNEL] if said is not None else []
-    return _machine([binaries, fabric, docker, *kernel], said, os.cpu_count() or 1, [(memory_free_bytes(), 1.0)])
+    kernel = [_kernel(name, message) for name in KERNEL] if message is not None else []
+    return _machine([binaries, fabric, docker, *kernel], message, os.cpu_count() or 1, [(memory_free_bytes(), 1.0)])
 
 
 def _machine(
     capabilities: list[Capability], said: Json | None, cores: int, memory: list[tuple[int, float]], **more: Any
 ) -> Machine:
     """`memory` is what each host has free, and its part of all servers."""
-    base = all(one.available for one in capabilities if one.needed)
-    has_docker = next(one for one in capabilities if one.name == "docker").available
+    base = all(capability.available for capability in capabilities if capability.needed)
+    has_docker = next(capability for capability in capabilities if capability.name == "docker").available
     modes: list[Literal["containers", "namespaces"]] = []
     if base:
         modes = ["containers", "namespaces"] if has_docker else ["namespaces"]
@@ -158,18 +158,18 @@ class _Look:
     @property
     def state(self) -> HostState:
         kernel = [_kernel(name, self.said) for name in KERNEL] if self.said is not None else []
-        lacking = [one.reason for one in kernel if one.needed and not one.available]
-        said = self.said or {}
-        reasons = said.get("reasons") or {}
+        lacking = [item.reason for item in kernel if item.needed and not item.available]
+        message = self.said or {}
+        reasons = message.get("reasons") or {}
         lacking += [str(reasons[name]) for name in ("underlay", "vxlan") if name in reasons]
         return HostState(
             name=self.host.name,
             ready=self.said is not None and not lacking,
-            reason=self.error or "; ".join(lacking) or f"Runs, version {said.get('version', '?')}.",
+            reason=self.error or "; ".join(lacking) or f"Runs, version {message.get('version', '?')}.",
             docker=self.docker.available,
             docker_reason=self.docker.reason,
             underlay=self.host.underlay,
-            underlay_mtu=said.get("underlay_mtu"),
+            underlay_mtu=message.get("underlay_mtu"),
             cores=int(self.found.get("cores", 0)),
             memory_free_bytes=int(self.found.get("memory_free_bytes", 0)),
             share=self.host.share,
@@ -213,9 +213,9 @@ def _over(settings: Settings, hosts: Sequence[Host], binaries: Capability, chose
     docker = docker.model_copy(update={"reason": (without or looks)[0].host.said(docker.reason)})
     kernels = [look for look in looks if look.said is not None]
     kernel = [
-        next((one for one in found if not one.available), found[0])
+        next((item for item in matches if not item.available), matches[0])
         for name in KERNEL
-        if (found := [_kernel(name, look.said or {}) for look in kernels])
+        if (matches := [_kernel(name, look.said or {}) for look in kernels])
     ]
     total = sum(host.share for host in hosts)
     return _machine(
@@ -230,11 +230,11 @@ def _over(settings: Settings, hosts: Sequence[Host], binaries: Capability, chose
 def _look(settings: Settings, hosts: Sequence[Host], number: int) -> _Look:
     host = hosts[number]
     docker = _docker(host.docker) if settings.cluster is None else _pods(settings.cluster, asks=settings.fabric_start)
-    asked = {"here": number, "underlays": [one.underlay for one in hosts], "first_vni": 1}
+    request = {"here": number, "underlays": [item.underlay for item in hosts], "first_vni": 1}
     try:
         with FabricClient(host.socket) as client:
-            said = client.call("probe", ANSWER_SECS, **({"hosts": asked} if len(hosts) > 1 else {}))
-            return _Look(host, docker, said, client.call("host", ANSWER_SECS), "")
+            message = client.call("probe", ANSWER_SECS, **({"hosts": request} if len(hosts) > 1 else {}))
+            return _Look(host, docker, message, client.call("host", ANSWER_SECS), "")
     except (FabricGoneError, FabricError) as error:
         return _Look(host, docker, None, {}, error.detail)
 
@@ -362,8 +362,8 @@ def _docker_fix() -> str:
 
 def _kernel(name: str, said: Json) -> Capability:
     title, needed, fix = KERNEL[name]
-    found = bool(said.get(name))
-    reason = (said.get("reasons") or {}).get(name) or ("Found." if found else "Not found.")
+    result = bool(said.get(name))
+    reason = (said.get("reasons") or {}).get(name) or ("Found." if result else "Not found.")
     return Capability(
-        name=name, title=title, available=found, reason=str(reason), fix="" if found else fix, needed=needed
+        name=name, title=title, available=result, reason=str(reason), fix="" if result else fix, needed=needed
     )

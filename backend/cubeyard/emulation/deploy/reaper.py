@@ -26,9 +26,9 @@ def reap(settings: Settings, place: Place, kept: list[str] | None = None) -> lis
     hosts = Hosts.of(settings, place)
     parts = [_Part(settings, host, hosts.owner) for host in hosts.every]
     # A lock without a holder: its run may have something here, or died before it had.
-    found = {lock for lock in place.locks() if lock != "owner"}.union(*(part.runs() for part in parts))
+    result = {lock for lock in place.locks() if lock != "owner"}.union(*(part.runs() for part in parts))
     removed = []
-    for run in sorted(found):
+    for run in sorted(result):
         with place.held(run) as nobodys:
             if not nobodys:
                 continue
@@ -62,10 +62,10 @@ class _Part:
         return _id_of(self._docker)
 
     def runs(self) -> set[str]:
-        found: set[str] = set()
+        matches: set[str] = set()
         if self._docker is not None:
             try:
-                found |= set(self._docker.runs())
+                matches |= set(self._docker.runs())
             except UNREACHED as error:
                 log.debug("docker_not_reaped", error=self._host.said(error.detail))
                 self._docker = None
@@ -74,9 +74,9 @@ class _Part:
                 runs = fabric.call("runs").get("runs", [])
         except (FabricGoneError, FabricError) as error:
             log.debug("fabric_not_reaped", error=self._host.said(error.detail))
-            return found
+            return matches
         # A fabric of another machine may have runs of others, too.
-        return found | {str(one["run"]) for one in runs if one.get("owner", self._owner) == self._owner}
+        return matches | {str(run["run"]) for run in runs if run.get("owner", self._owner) == self._owner}
 
     def remove(self, place: Place, run: str) -> bool:
         """Whether nothing is left of it here."""

@@ -162,10 +162,10 @@ class Shell:
         """None for a shell that was ended with its container, or is still running."""
         try:
             with _api(self._engine) as api:
-                found = api.exec_inspect(self._exec)
+                result = api.exec_inspect(self._exec)
         except ProblemError:
             return None
-        return None if found["Running"] else found["ExitCode"]
+        return None if result["Running"] else result["ExitCode"]
 
     def close(self) -> None:
         """End it and what it has started. Harmless for one that has ended."""
@@ -184,16 +184,16 @@ def container_of(api: Any, owner: str, run_id: str, server: tuple[int, str]) -> 
     none."""
     number, name = server
     labels = [f"{PLACE}={owner}", f"{RUN}={run_id}", f"{SERVER}={number}"]
-    found = api.containers(all=True, filters={"label": labels})
-    if not found:
+    result = api.containers(all=True, filters={"label": labels})
+    if not result:
         raise ProblemError(409, "no-container", NO_CONTAINER.format(name))
-    if found[0]["State"] == "paused":
+    if result[0]["State"] == "paused":
         raise ProblemError(409, "server-frozen", FROZEN.format(name))
-    if found[0]["State"] != "running":
+    if result[0]["State"] != "running":
         raise ProblemError(409, "server-off", OFF.format(name))
-    if SHELL_LABEL not in found[0]["Labels"]:
+    if SHELL_LABEL not in result[0]["Labels"]:
         raise ProblemError(409, "no-shell", MISSING)
-    return found[0]["Id"]
+    return result[0]["Id"]
 
 
 def check(engine: str, owner: str, run_id: str, server: tuple[int, str]) -> None:

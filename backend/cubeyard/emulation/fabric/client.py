@@ -205,13 +205,13 @@ class FabricClient:
 
     def arrived(self) -> list[Json]:
         """The frames that have already arrived. Waits only if none has."""
-        found = []
+        matches = []
         message = self._message(0.2)
         while message is not None:
             if "frame" in message:
-                found.append(message["frame"])
+                matches.append(message["frame"])
             message = self._message(0.0)
-        return found
+        return matches
 
     def _message(self, secs: float) -> Json | None:
         """The next line, or None after so long."""

@@ -34,7 +34,7 @@ def on_every(hosts: Sequence[Host], work: Callable[[int], T]) -> list[T]:
         return [_named(hosts[0], lambda: work(0))]
     with ThreadPoolExecutor(len(hosts)) as pool:
         doing = [pool.submit(_named, host, lambda number=number: work(number)) for number, host in enumerate(hosts)]
-    return [one.result() for one in doing]
+    return [item.result() for item in doing]
 
 
 def _named(host: Host, work: Callable[[], T]) -> T:
@@ -109,11 +109,11 @@ class Fabrics:
 def _offset(client: FabricClient) -> int:
     best: tuple[int, int] | None = None
     for _ in range(CLOCK_TRIES):
-        asked = time.monotonic_ns()
+        request = time.monotonic_ns()
         there = int(client.call("host", ANSWER_SECS)["at_nanos"])
         answered = time.monotonic_ns()
-        found = (answered - asked, there - (asked + answered) // 2)
-        best = found if best is None else min(best, found)
+        result = (answered - request, there - (request + answered) // 2)
+        best = result if best is None else min(best, result)
     assert best is not None
     return best[1]
 

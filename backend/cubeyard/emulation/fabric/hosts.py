@@ -89,8 +89,8 @@ class Hosts:
             return cls(place.name, (Host("", place.socket),))
         # Others may use these hosts too, from a home with the same path on a machine of theirs.
         owner = f"{place.name}-{socket.gethostname()}"
-        found = (Host(one.name, one.fabric, one.docker, str(one.underlay), one.share) for one in settings.hosts)
-        return cls(owner, tuple(found))
+        result = (Host(host.name, host.fabric, host.docker, str(host.underlay), host.share) for host in settings.hosts)
+        return cls(owner, tuple(result))
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class Spread:
 
     def servers(self, network: Network, host: int) -> dict[int, str]:
         """Ids and names of the servers of one host."""
-        return {one: name for one, name in network.servers.items() if self.host_of[one] == host}
+        return {item: name for item, name in network.servers.items() if self.host_of[item] == host}
 
     def for_fabric(self, described: Json, owner: str, host: int) -> Json:
         """The description of a network for the fabric of one host: all of it, and the part on this
@@ -127,10 +127,10 @@ class Spread:
             return document
         return {
             **document,
-            "servers": [{**one, "host": self.host_of[one["id"]]} for one in described["servers"]],
+            "servers": [{**server, "host": self.host_of[server["id"]]} for server in described["servers"]],
             "hosts": {
                 "here": host,
-                "underlays": [one.underlay for one in self.hosts],
+                "underlays": [item.underlay for item in self.hosts],
                 "first_vni": first_vni(described["run"]),
             },
         }
@@ -142,7 +142,7 @@ class Spread:
         return {
             "hosts": {
                 "name": [host.name for host in self.hosts],
-                "of_server": [self.host_of[one] for one in network.servers],
+                "of_server": [self.host_of[server] for server in network.servers],
             }
         }
 

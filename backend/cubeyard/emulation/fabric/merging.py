@@ -65,13 +65,13 @@ def _latencies(told: Sequence[Json]) -> Json:
     if not told:
         return {}
     buckets: Counter[int] = Counter()
-    for one in told:
-        buckets.update(dict(one["buckets"]))
+    for item in told:
+        buckets.update(dict(item["buckets"]))
     names = ("asked", "answered", "within_bound", "timed_out", "sum_nanos")
     return {
         "latencies": {
-            **{name: sum(one[name] for one in told) for name in names},
-            "longest_nanos": max(one["longest_nanos"] for one in told),
+            **{name: sum(item[name] for item in told) for name in names},
+            "longest_nanos": max(item["longest_nanos"] for item in told),
             "buckets": sorted(buckets.items()),
         }
     }

@@ -36,10 +36,10 @@ def program(settings: Settings, name: str) -> Path | None:
     checkout = Path(__file__).resolve().parents[4]
     folders += [checkout / ".setup" / "programs", Path(sys.prefix) / "bin"]
     for folder in folders:
-        if (found := folder / name).is_file() and os.access(found, os.X_OK):
-            return found
-    found = shutil.which(name)
-    return Path(found) if found else None
+        if (result := folder / name).is_file() and os.access(result, os.X_OK):
+            return result
+    result = shutil.which(name)
+    return Path(result) if result else None
 
 
 class FabricProcess:

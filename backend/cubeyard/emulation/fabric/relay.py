@@ -64,7 +64,7 @@ class Relay:
 
 async def _both(*directions: Any) -> None:
     """Until one of them ends; the other ends too."""
-    tasks = [asyncio.ensure_future(one) for one in directions]
+    tasks = [asyncio.ensure_future(direction) for direction in directions]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     finally:

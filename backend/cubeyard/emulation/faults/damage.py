@@ -59,12 +59,12 @@ class Damage:
         down = [*outside, *self.failed]
         return [
             *([{"target": {"names": down}}] if down else []),
-            *({"target": {"names": [one.link]}, "kind": one.kind, **one.scaled(scale)} for one in self.degraded),
+            *({"target": {"names": [item.link]}, "kind": item.kind, **item.scaled(scale)} for item in self.degraded),
         ]
 
     def document(self) -> Json:
         """The form in frames."""
-        return {"failed": list(self.failed), "degraded": [one.document() for one in self.degraded]}
+        return {"failed": list(self.failed), "degraded": [item.document() for item in self.degraded]}
 
 
 def _degrades(strike: Strike) -> bool:

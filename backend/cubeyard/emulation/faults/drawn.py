@@ -30,8 +30,8 @@ def drawn_within(engine: Engine, network: Network, target: Json, seed: int, wher
         return None
     every = engine.fault_targets(network.spec, [{"target": pool}], seed)[0]
     links = {link.id for link in network.links}
-    nodes = [one for one in every["nodes"] if one in network.name_of]
-    items = nodes or [one for one in every["links"] if one in links]
+    nodes = [node for node in every["nodes"] if node in network.name_of]
+    items = nodes or [link for link in every["links"] if link in links]
     if amount == "all":
         count = len(items)
     elif amount.endswith("%"):

@@ -91,24 +91,24 @@ def resolve(
     network."""
     if not asked:
         return []
-    plain = [{"target": one["target"]} for one in asked]
+    plain = [{"target": item["target"]} for item in asked]
     with _refused_at(where):
         struck = engine.fault_targets(network.spec, plain, seed)
-    found = []
-    for i, (one, planned, id_) in enumerate(zip(asked, struck, ids, strict=True)):
-        kind, field = one.get("kind", "down"), where or f"body.faults.{i}"
-        drawn = None if network.whole else drawn_within(engine, network, one["target"], seed + i, field)
-        found.append(
+    matches = []
+    for i, (item, planned, id_) in enumerate(zip(asked, struck, ids, strict=True)):
+        kind, field = item.get("kind", "down"), where or f"body.faults.{i}"
+        drawn = None if network.whole else drawn_within(engine, network, item["target"], seed + i, field)
+        matches.append(
             Fault(
                 id_,
                 kind,
-                list(_strikes(network, id_, kind, one, drawn or planned, field)),
-                one.get("at_secs") or 0.0,
-                one.get("until_secs"),
-                one.get("flap_secs"),
+                list(_strikes(network, id_, kind, item, drawn or planned, field)),
+                item.get("at_secs") or 0.0,
+                item.get("until_secs"),
+                item.get("flap_secs"),
             )
         )
-    return found
+    return matches
 
 
 @contextmanager
@@ -120,7 +120,7 @@ def _refused_at(where: str | None) -> Iterator[None]:
         if where is None:
             with refused_by_field("body"):
                 raise
-        own = [{**one, "where": one["where"].removeprefix("faults[0].")} for one in error.findings]
+        own = [{**finding, "where": finding["where"].removeprefix("faults[0].")} for finding in error.findings]
         with refused_by_field(where):
             raise PlanRejectedError(own, code=error.code) from error
 
@@ -128,21 +128,21 @@ def _refused_at(where: str | None) -> Iterator[None]:
 def _strikes(network: Network, id_: str, kind: str, asked: Json, hit: Json, where: str) -> Iterator[Strike]:
     links = {link.id: link for link in network.links}
     by_target: dict[Target, list[int]] = {
-        "server": [one for one in hit["nodes"] if one in network.servers],
-        "switch": [one for one in hit["nodes"] if one in network.switches],
-        "link": [one for one in hit["links"] if one in links],
+        "server": [node for node in hit["nodes"] if node in network.servers],
+        "switch": [node for node in hit["nodes"] if node in network.switches],
+        "link": [link for link in hit["links"] if link in links],
     }
     parameters = _parameters(kind, asked, where)
-    found: list[tuple[Target, int]] = [(target, one) for target in KINDS[kind].targets for one in by_target[target]]
-    for count, (target, one) in enumerate(found):
+    matches: list[tuple[Target, int]] = [(target, item) for target in KINDS[kind].targets for item in by_target[target]]
+    for count, (target, entry) in enumerate(matches):
         exact = KINDS[kind].exact(target)
         if target != "link":
-            yield Strike(f"{id_}.{count}", exact, {target: one}, network.name_of[one], parameters)
+            yield Strike(f"{id_}.{count}", exact, {target: entry}, network.name_of[entry], parameters)
         else:
-            ports = [end for end in (links[one].a, links[one].b) if end[0] in network.servers]
-            at = {"port": list(ports[0])} if exact == "port-down" and ports else {"link": one}
-            yield Strike(f"{id_}.{count}", exact, at, network.link_name(links[one]), parameters)
-    if not found and not hit["nodes"] and not hit["links"]:
+            ports = [end for end in (links[entry].a, links[entry].b) if end[0] in network.servers]
+            at = {"port": list(ports[0])} if exact == "port-down" and ports else {"link": entry}
+            yield Strike(f"{id_}.{count}", exact, at, network.link_name(links[entry]), parameters)
+    if not matches and not hit["nodes"] and not hit["links"]:
         count = {"server": len(network.servers), "switch": len(network.switches), "link": len(network.links)}
         shares = ", ".join(f"{count[target]} {NOUNS[target]}" for target in KINDS[kind].targets)
         share = asked["target"]
@@ -154,7 +154,7 @@ def _strikes(network: Network, id_: str, kind: str, asked: Json, hit: Json, wher
             limit="at least one",
             hint="Give a larger share, or names.",
         )
-    if not found:
+    if not matches:
         hits = " or ".join(f"a {target}" for target in KINDS[kind].targets)
         raise field_error(
             f"{where}.target",
@@ -166,15 +166,18 @@ def _strikes(network: Network, id_: str, kind: str, asked: Json, hit: Json, wher
 
 
 def _parameters(kind: str, asked: Json, where: str) -> Json:
-    found = {}
-    for one in KINDS[kind].parameters:
-        value = asked.get(one.name)
+    result = {}
+    for parameter in KINDS[kind].parameters:
+        value = asked.get(parameter.name)
         if value is None:
             raise field_error(
-                f"{where}.{one.name}", None, f"{kind} needs {one.name}.", hint=f"Give {one.name} beside the kind."
+                f"{where}.{parameter.name}",
+                None,
+                f"{kind} needs {parameter.name}.",
+                hint=f"Give {parameter.name} beside the kind.",
             )
-        found[one.name] = value
-    return found
+        result[parameter.name] = value
+    return result
 
 
 @dataclass(order=True)
@@ -229,18 +232,18 @@ class Schedule:
     def due(self, now_secs: float) -> Iterator[Due]:
         """The faults that are due at `now_secs`, in order of time, each once."""
         while self._waiting and self._waiting[0].at_secs <= now_secs:
-            one = heapq.heappop(self._waiting)
-            if one.fault.flap_secs is not None:
-                if one.last:
-                    self.cancel(one.fault.id)
+            item = heapq.heappop(self._waiting)
+            if item.fault.flap_secs is not None:
+                if item.last:
+                    self.cancel(item.fault.id)
                 else:
-                    other: Literal["inject", "recover"] = "recover" if one.action == "inject" else "inject"
-                    self._push(one.at_secs + one.fault.flap_secs, other, one.fault)
-            yield one
+                    other: Literal["inject", "recover"] = "recover" if item.action == "inject" else "inject"
+                    self._push(item.at_secs + item.fault.flap_secs, other, item.fault)
+            yield item
 
     def cancel(self, fault_id: str | None = None) -> None:
         """Cancels faults that are not due yet: one fault, or all."""
-        self._waiting = [one for one in self._waiting if fault_id is not None and one.fault.id != fault_id]
+        self._waiting = [item for item in self._waiting if fault_id is not None and item.fault.id != fault_id]
         heapq.heapify(self._waiting)
 
     @property

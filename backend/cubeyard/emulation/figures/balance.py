@@ -18,12 +18,12 @@ RATE = "follows from when it is over: the testbed took 114 s"
 
 
 def measure(lab: Lab) -> Outcome:
-    found = lab.measure([all_to_all(NAME, BCUBE, lab.brevity)])[NAME]
-    report, flows = found.report, len(found.report["per_flow"])
-    links = np.array([[one["ab_bits_per_sec"], one["ba_bits_per_sec"]] for one in report["per_link"]]) * SCALE / 1e6
+    result = lab.measure([all_to_all(NAME, BCUBE, lab.brevity)])[NAME]
+    report, flows = result.report, len(result.report["per_flow"])
+    links = np.array([[link["ab_bits_per_sec"], link["ba_bits_per_sec"]] for link in report["per_link"]]) * SCALE / 1e6
     of_link = links.mean(axis=1)
     mean, spread = float(of_link.mean()), float(of_link.std(ddof=1))
-    relayed = float(np.mean([one["relayed_bits_per_sec"] for one in report["per_server"]])) * SCALE / 1e6
+    relayed = float(np.mean([server["relayed_bits_per_sec"] for server in report["per_server"]])) * SCALE / 1e6
     probing = report["probing"]
     order = np.sort(of_link)
     return Outcome(

@@ -40,40 +40,50 @@ ONE_PATH, THREE_PATHS = "TCP over one path", "TCP over three paths"
 
 
 def measure(lab: Lab) -> Outcome:
-    reached = {one["destination"]: one for one in lab.engine.torus_services(torus(TESTBED), {"source": 0})["source"]}
+    reached = {item["destination"]: item for item in lab.engine.torus_services(torus(TESTBED), {"source": 0})["source"]}
     destinations = _some(list(reached), lab.brevity)
     millis = max(round(MILLIS * lab.brevity), 150)
-    found: dict[int, tuple[Flood, Flood]] = {}
+    result: dict[int, tuple[Flood, Flood]] = {}
 
     def talk(to: Talk) -> None:
-        for one in destinations:
+        for destination in destinations:
             base, own = (
-                flood(to, TESTBED, one, mode, millis, PAYLOAD, count=reached[one]["distance"] == FARTHEST)
+                flood(
+                    to, TESTBED, destination, mode, millis, PAYLOAD, count=reached[destination]["distance"] == FARTHEST
+                )
                 for mode in ("routed", "disjoint")
             )
-            found[one] = (base, own)
+            result[destination] = (base, own)
 
     expect_secs = 2 * len(destinations) * (millis / 1000 + 0.4)
     raw = trial("raw", TESTBED, talk, expect_secs)
     tcp = lab.measure([raw, _tcp(ONE_PATH, "(1,0,0)", 0, lab.brevity), _tcp(THREE_PATHS, "(1,1,1)", 1, lab.brevity)])
-    gains = {one: own.links / base.links for one, (base, own) in found.items()}
-    models = {one: reached[one]["paths"] / reached[one]["delivered"] for one in destinations}
+    gains = {item: own.links / base.links for item, (base, own) in result.items()}
+    models = {
+        destination: reached[destination]["paths"] / reached[destination]["delivered"] for destination in destinations
+    }
     rows = []
     for distance in range(1, FARTHEST + 1):
-        there = [one for one in destinations if reached[one]["distance"] == distance]
-        model = mean(models[one] for one in there)
+        there = [destination for destination in destinations if reached[destination]["distance"] == distance]
+        model = mean(models[destination] for destination in there)
         low, high = FULL * model, model / FULL
         why = f"the fluid model at this size: {model:.2f}; the paper draws a line for 2,000 of 8,000 servers"
         if distance == FARTHEST:
-            first = mean(reached[one]["paths"] / reached[one]["delivered_by_first_ways"] for one in there)
-            with_wait = mean(_with_wait(reached[one], millis) for one in there)
+            first = mean(
+                reached[destination]["paths"] / reached[destination]["delivered_by_first_ways"] for destination in there
+            )
+            with_wait = mean(_with_wait(reached[destination], millis) for destination in there)
             low, high = FULL * first, with_wait / FULL
             why += (
                 f", if packets are spread evenly. {MEET}: {first:.2f} by the same model, and {with_wait:.2f} with the {WAIT_MILLIS} ms in which the queue "
                 "there empties over that link"
             )
-        rows.append(told(f"gain at distance {distance}", "x", mean(gains[one] for one in there), low, high, why))
-    lost, meeting = (sum(each) for each in zip(*(base.lost((0, one)) for one, (base, _) in found.items()), strict=True))
+        rows.append(
+            told(f"gain at distance {distance}", "x", mean(gains[destination] for destination in there), low, high, why)
+        )
+    lost, meeting = (
+        sum(each) for each in zip(*(base.lost((0, item)) for item, (base, _) in result.items()), strict=True)
+    )
     rows.append(
         told(
             f"packets of the routing service lost at distance {FARTHEST}: where paths meet",
@@ -84,14 +94,18 @@ def measure(lab: Lab) -> Outcome:
             f"{lost:,} packets lost, by the counters of links",
         )
     )
-    short = [one for one in destinations if found[one][1].links < FULL * reached[one]["paths"]]
+    short = [
+        destination
+        for destination in destinations
+        if result[destination][1].links < FULL * reached[destination]["paths"]
+    ]
     return Outcome(
         rows=[
             *rows,
             told(
                 "least throughput over disjoint paths",
                 "links",
-                min(own.links for _, own in found.values()),
+                min(own.links for _, own in result.values()),
                 2.7,
                 5.0,
                 "at least three disjoint paths to everybody",

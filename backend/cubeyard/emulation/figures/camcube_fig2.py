@@ -35,27 +35,27 @@ def measure(lab: Lab) -> Outcome:
     trees: dict[str, list[set[tuple[int, int]]]] = {OWN: [], BASE: []}
 
     def talk(to: Talk) -> None:
-        for group, one in enumerate(drawn):
+        for group, item in enumerate(drawn):
             for offset, verb in enumerate((OWN, BASE)):
-                trees[verb].append(join(to, SIDE, 2 * group + offset, one.root, one.members, verb))
+                trees[verb].append(join(to, SIDE, 2 * group + offset, item.root, item.members, verb))
 
     lab.measure([trial("joins", SIDE, talk, 1.6 * len(drawn))])
-    asked = [{"root": one.root, "members": one.members, "seed": at} for at, one in enumerate(drawn)]
-    models = lab.engine.torus_services(torus(SIDE), {"joins": asked})["joins"]
+    request = [{"root": item.root, "members": item.members, "seed": at} for at, item in enumerate(drawn)]
+    models = lab.engine.torus_services(torus(SIDE), {"joins": request})["joins"]
     differ = {
         verb: sum(len(tree ^ _edges(model[name])) for tree, model in zip(trees[verb], models, strict=True))
         for verb, name in ((OWN, "own"), (BASE, "base"))
     }
     gains = [1 - len(own) / max(len(base), 1) for own, base in zip(trees[OWN], trees[BASE], strict=True)]
-    modelled = [1 - len(one["own"]) / len(one["base"]) for one in models]
+    modelled = [1 - len(model["own"]) / len(model["base"]) for model in models]
     by_share = [_of(share, drawn, gains) for share in SHARES]
     models_by_share = [_of(share, drawn, modelled) for share in SHARES]
     by_links = {
-        share: [one.saved for one in joined(lab, SIDE, [one for one in drawn if one.share == share])[1]]
+        share: [item.saved for item in joined(lab, SIDE, [item for item in drawn if item.share == share])[1]]
         for share in SHARES[:-1]
     }
     edges = sum(len(tree) for tree in trees[OWN])
-    by_drawn = sum(len(_edges(one["base"]) ^ _edges(one["base_drawn"])) for one in models)
+    by_drawn = sum(len(_edges(model["base"]) ^ _edges(model["base_drawn"])) for model in models)
     return Outcome(
         rows=[
             told(
@@ -109,4 +109,4 @@ def _edges(tree: list[list[int]]) -> set[tuple[int, int]]:
 
 
 def _of(share: float, drawn: list[Members], gains: list[float]) -> float:
-    return mean(gain for one, gain in zip(drawn, gains, strict=True) if one.share == share)
+    return mean(gain for members, gain in zip(drawn, gains, strict=True) if members.share == share)

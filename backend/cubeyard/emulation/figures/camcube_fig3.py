@@ -34,7 +34,7 @@ def draw(lookups: int, seed: int) -> list[tuple[int, str]]:
     """A server and a key for each lookup: servers uniform, keys by Zipf's law."""
     draws = random.Random(seed)  # noqa: S311 - the same for a seed
     keys = draws.choices(range(KEYS), [(rank + 1) ** -EXPONENT for rank in range(KEYS)], k=lookups)
-    return [(draws.randrange(SERVERS), f"key{one}") for one in keys]
+    return [(draws.randrange(SERVERS), f"key{key}") for key in keys]
 
 
 def model(lab: Lab, lookups: int, *, first_way: bool) -> list[LookedUp]:
@@ -44,24 +44,24 @@ def model(lab: Lab, lookups: int, *, first_way: bool) -> list[LookedUp]:
 
 def measure(lab: Lab) -> Outcome:
     lookups = max(round(LOOKUPS * lab.brevity), 300)
-    asked = draw(lookups, lab_seed := 7)
+    request = draw(lookups, lab_seed := 7)
     base: list[int] = []
     own: list[int] = []
 
     def talk(to: Talk) -> None:
-        store(to, sorted({name for _, name in asked}))
+        store(to, sorted({name for _, name in request}))
         for begin in range(0, lookups, BATCH):
-            batch = asked[begin : begin + BATCH]
+            batch = request[begin : begin + BATCH]
             base.extend(look_up(to, batch, "straight"))
             own.extend(look_up(to, batch))
 
     lab.measure([trial("lookups", SIDE, talk, 0.012 * lookups + 3)])
     first, drawn = (model(lab, lookups, first_way=first_way) for first_way in (True, False))
     at_8000 = "of 8,000 servers {}, in the paper {}"
-    longest, medians = [float(max(one.own)) for one in first], [float(median(one.own)) for one in first]
-    low, high = spread([mean(one.base) for one in first])
-    own_low, own_high = spread([mean(one.own) for one in first])
-    means = [mean(mean(one.base) for one in each) for each in (first, drawn)]
+    longest, medians = [float(max(item.own)) for item in first], [float(median(item.own)) for item in first]
+    low, high = spread([mean(item.base) for item in first])
+    own_low, own_high = spread([mean(item.own) for item in first])
+    means = [mean(mean(item.base) for item in each) for each in (first, drawn)]
     return Outcome(
         rows=[
             told("routing service: longest", "hops", float(max(base)), 6.0, 6.0, at_8000.format("30", "30")),
@@ -90,7 +90,7 @@ def measure(lab: Lab) -> Outcome:
                 mean(own),
                 own_low,
                 own_high,
-                f"the model: {mean(mean(one.own) for one in first):.2f}",
+                f"the model: {mean(mean(item.own) for item in first):.2f}",
             ),
         ],
         series=[
@@ -116,8 +116,8 @@ def measure(lab: Lab) -> Outcome:
 def _shares(name: str, hops: list[int]) -> dict[str, object]:
     counts = Counter(hops)
     x, y, seen = [], [], 0
-    for one in range(max(counts) + 1):
-        seen += counts[one]
-        x.append(float(one))
+    for index in range(max(counts) + 1):
+        seen += counts[index]
+        x.append(float(index))
         y.append(seen / len(hops))
     return line(name, x, y)

@@ -64,48 +64,48 @@ class Counts:
 
 
 def measure(lab: Lab) -> Outcome:
-    found = {service: Counts() for service in SERVICES}
+    result = {service: Counts() for service in SERVICES}
     destinations = random.Random(7).sample(range(1, SERVERS), max(round(DESTINATIONS * lab.brevity), 2))  # noqa: S311
     lookups = draw(max(round(LOOKUPS * lab.brevity), 120), 11)
     trees = max(round(TREES * lab.brevity), 1)
 
     def talk(to: Talk) -> None:
-        for one in destinations:
-            for counts, mode in ((found["TCP/IP"].base, "routed"), (found["TCP/IP"].own, "disjoint")):
-                sent = flood(to, SIDE, one, mode, MILLIS, PAYLOAD, count=True)
+        for destination in destinations:
+            for counts, mode in ((result["TCP/IP"].base, "routed"), (result["TCP/IP"].own, "disjoint")):
+                sent = flood(to, SIDE, destination, mode, MILLIS, PAYLOAD, count=True)
                 counts.append(sent.carried / sent.packets)
         group = 0
         for service, share in TREE_SHARES.items():
             for seed in range(trees):
                 drawn = Members.draw(SERVERS, share, seed)
-                for counts, verb in ((found[service].base, BASE), (found[service].own, OWN)):
+                for counts, verb in ((result[service].base, BASE), (result[service].own, OWN)):
                     counts.append(len(join(to, SIDE, group, drawn.root, drawn.members, verb)))
                     group += 1
         store(to, sorted({name for _, name in lookups}))
         for begin in range(0, len(lookups), BATCH):
             batch = lookups[begin : begin + BATCH]
-            found["Cache"].base += look_up(to, batch, "straight")
-            found["Cache"].own += look_up(to, batch)
-        found["Aggregation"].base.append(sum(send_to_one(to, SIDE).values()))
-        found["Aggregation"].own.append(sum(aggregate(to, SIDE, 1, "full")[0].values()))
+            result["Cache"].base += look_up(to, batch, "straight")
+            result["Cache"].own += look_up(to, batch)
+        result["Aggregation"].base.append(sum(send_to_one(to, SIDE).values()))
+        result["Aggregation"].own.append(sum(aggregate(to, SIDE, 1, "full")[0].values()))
 
     lab.measure([trial("services one by one", SIDE, talk, 2.0 * len(destinations) + 0.012 * len(lookups) + 25)])
-    small = {one["name"]: one["y"][0] for one in at_this_size(lab, FIGURE, SIDE)["series"]}
-    paper_size = {one["name"]: one["y"][0] for one in at_paper_size(lab, FIGURE)["series"]}
-    cache = _cache(lab, found["Cache"].ratio, len(lookups), small["Cache"], paper_size["Cache"])
+    small = {item["name"]: item["y"][0] for item in at_this_size(lab, FIGURE, SIDE)["series"]}
+    paper_size = {item["name"]: item["y"][0] for item in at_paper_size(lab, FIGURE)["series"]}
+    cache = _cache(lab, result["Cache"].ratio, len(lookups), small["Cache"], paper_size["Cache"])
     x = [float(at) for at in range(1, len(SERVICES) + 1)]
     return Outcome(
         rows=[
-            _tcp(lab, found["TCP/IP"].ratio, len(destinations), small["TCP/IP"], paper_size["TCP/IP"]),
+            _tcp(lab, result["TCP/IP"].ratio, len(destinations), small["TCP/IP"], paper_size["TCP/IP"]),
             *(
-                _trees(lab, service, share, found[service].ratio, trees, paper_size[service])
+                _trees(lab, service, share, result[service].ratio, trees, paper_size[service])
                 for service, share in TREE_SHARES.items()
             ),
             cache,
             told(
                 AGAINST.format("Aggregation"),
                 "x",
-                found["Aggregation"].ratio,
+                result["Aggregation"].ratio,
                 small["Aggregation"],
                 small["Aggregation"],
                 f"packets of both are counted by the distances: {small['Aggregation']:.3f} at this size; of 8,000 servers "
@@ -113,7 +113,7 @@ def measure(lab: Lab) -> Outcome:
             ),
         ],
         series=[
-            line("64 servers, measured", x, [found[service].ratio for service in SERVICES]),
+            line("64 servers, measured", x, [result[service].ratio for service in SERVICES]),
             line("64 servers, model", x, [small[service] for service in SERVICES]),
             line("8,000 servers, model", x, [paper_size[service] for service in SERVICES]),
         ],
@@ -137,9 +137,9 @@ def _tcp(lab: Lab, ours: float, destinations: int, every: float, paper_size: flo
     samples = [draws.sample(reached, destinations) for _ in range(SEEDS)]
 
     def ratios(carried: str, delivered: str) -> list[float]:
-        own = [mean(one["carried_by_paths"] / one["paths"] for one in sample) for sample in samples]
-        base = [mean(one[carried] / one[delivered] for one in sample) for sample in samples]
-        return [one / other for one, other in zip(own, base, strict=True)]
+        own = [mean(item["carried_by_paths"] / item["paths"] for item in sample) for sample in samples]
+        base = [mean(item[carried] / item[delivered] for item in sample) for sample in samples]
+        return [item / other for item, other in zip(own, base, strict=True)]
 
     first = ratios("carried_by_first_ways", "delivered_by_first_ways")
     why = (
@@ -152,7 +152,7 @@ def _tcp(lab: Lab, ours: float, destinations: int, every: float, paper_size: flo
 def _trees(lab: Lab, service: str, share: float, ours: float, trees: int, paper_size: float) -> Row:
     """Compared with the model of the same trees."""
     first, by_links = joined(lab, SIDE, [Members.draw(SERVERS, share, seed) for seed in range(trees)])
-    drawn = [one.ratio for one in by_links]
+    drawn = [link.ratio for link in by_links]
     why = (
         f"of the same {trees} trees, links drawn {SEEDS} times; of 8,000 servers {paper_size:.2f}, in the paper less than 1. "
         f"Higher here: {FEW}"
@@ -164,8 +164,8 @@ def _cache(lab: Lab, ours: float, lookups: int, many: float, paper_size: float) 
     """The cache compared with the model of the same number of lookups: copies are made on demand,
     so the ratio falls with their number."""
     first, drawn = (model(lab, lookups, first_way=first_way) for first_way in (True, False))
-    low, high = spread([one.ratio for one in first])
-    ratios = [mean(one.ratio for one in each) for each in (first, drawn)]
+    low, high = spread([item.ratio for item in first])
+    ratios = [mean(item.ratio for item in each) for each in (first, drawn)]
     why = (
         f"the model of {lookups} lookups whose packets take the first of several links: {ratios[0]:.2f}; with drawn links {ratios[1]:.2f}. The figure's "
         f"800,000 lookups among 8 million keys give {many:.2f} at this size, when most find a copy, and {paper_size:.2f} of 8,000 servers; in the "

@@ -59,7 +59,7 @@ def measure(lab: Lab) -> Outcome:
     small, paper_size = at_this_size(lab, FIGURE, SIDE, 10), at_paper_size(lab, FIGURE, 3)
     first, drawn = (_model(lab, first_way=first_way) for first_way in (True, False))
     most = max(range(len(shares)), key=shares.__getitem__)
-    most_by_model = [max(range(len(one.links)), key=one.links.__getitem__) for one in (*first, *drawn)]
+    most_by_model = [max(range(len(item.links)), key=item.links.__getitem__) for item in (*first, *drawn)]
     where = "the model of what links carry here, answers of lookups and joins too, over {} seeds: {}"
     used_by = [100 * len(used[service]) / len(hops) for service in SERVICES]
     return Outcome(
@@ -70,22 +70,22 @@ def measure(lab: Lab) -> Outcome:
                 float(most),
                 float(min(most_by_model)),
                 float(max(most_by_model)),
-                f"the paper: one; {where.format(SEEDS, _shares([mean(each) for each in zip(*(one.links for one in first), strict=True)]))}",
+                f"the paper: one; {where.format(SEEDS, _shares([mean(each) for each in zip(*(item.links for item in first), strict=True)]))}",
             ),
             within(
                 "links of one service, share of those used",
                 "%",
                 100 * shares[1] / max(1 - shares[0], 1e-9),
-                [one.of_used for one in first],
-                [one.of_used for one in drawn],
+                [item.of_used for item in first],
+                [item.of_used for item in drawn],
                 "the paper: the majority, of 8,000 servers",
             ),
             within(
                 "links of three or four services over those of one",
                 "x",
                 (shares[3] + shares[4]) / max(shares[1], 1e-9),
-                [one.many for one in first],
-                [one.many for one in drawn],
+                [item.many for item in first],
+                [item.many for item in drawn],
                 "few, the text says of 8,000 servers; a small torus has more of them",
             ),
             *(
@@ -93,8 +93,8 @@ def measure(lab: Lab) -> Outcome:
                     f"links that {name} uses",
                     "%",
                     used_by[at],
-                    [one.services[at] for one in first],
-                    [one.services[at] for one in drawn],
+                    [item.services[at] for item in first],
+                    [item.services[at] for item in drawn],
                     "of all directions of links",
                 )
                 for at, name in enumerate(("TCP/IP", "the cache", "VM distribution", "aggregation"))
@@ -134,8 +134,8 @@ class Modelled:
 
 def _model(lab: Lab, *, first_way: bool) -> list[Modelled]:
     question = {"together": {"seeds": SEEDS, "first_way": first_way}}
-    found = lab.engine.torus_services(torus(SIDE), question)["together"]
-    return [Modelled([100 * share for share in one["services"]], one["links"]) for one in found]
+    together = lab.engine.torus_services(torus(SIDE), question)["together"]
+    return [Modelled([100 * share for share in item["services"]], item["links"]) for item in together]
 
 
 def _all_at_once(talk: Talk) -> dict[str, dict[tuple[int, int], int]]:

@@ -52,36 +52,36 @@ def rounds_of(lab: Lab) -> dict[str, list[Round]]:
     equally."""
     rounds = max(round(ROUNDS * lab.brevity), 1)
     watch_secs = max(WATCH_SECS * lab.brevity, 0.8)
-    found: dict[str, list[Round]] = {mode: [] for mode in MODES}
+    result: dict[str, list[Round]] = {mode: [] for mode in MODES}
 
     def talk(to: Talk) -> None:
         for _ in range(rounds):
             for mode in MODES:
-                found[mode].append(_round(to, mode, watch_secs))
+                result[mode].append(_round(to, mode, watch_secs))
 
     expect_secs = rounds * len(MODES) * (START_SECS + watch_secs + 0.5)
     lab.measure([trial("six full links", TESTBED, talk, expect_secs, LINK_BITS_PER_SEC)])
-    return found
+    return result
 
 
 def best_of(found: dict[str, list[Round]]) -> tuple[dict[str, float], dict[str, float]]:
     """The most throughput and the least CPU of each mode: other work on the machine only makes both
     worse."""
-    throughput = {mode: max(one.gbps for one in rounds) for mode, rounds in found.items()}
-    return throughput, {mode: min(one.micros for one in rounds) for mode, rounds in found.items()}
+    throughput = {mode: max(item.gbps for item in rounds) for mode, rounds in found.items()}
+    return throughput, {mode: min(item.micros for item in rounds) for mode, rounds in found.items()}
 
 
 def over_base(found: dict[str, list[Round]], mode: str) -> list[float]:
     """A mode's CPU per packet relative to the base in the same round: other load on the machine
     raises both about equally within a round. The median of these ratios is stable from run to run,
     unlike the ratio of the minima, which are from different moments."""
-    return [one.micros / base.micros for one, base in zip(found[mode], found["bounce"], strict=True)]
+    return [item.micros / base.micros for item, base in zip(found[mode], found["bounce"], strict=True)]
 
 
 def measure(lab: Lab) -> Outcome:
-    found = rounds_of(lab)
-    best, least = best_of(found)
-    ratios = {mode: over_base(found, mode) for mode in MODES}
+    result = rounds_of(lab)
+    best, least = best_of(result)
+    ratios = {mode: over_base(result, mode) for mode in MODES}
     low, _, high = quantiles(ratios["keys-3"], n=4) if len(ratios["keys-3"]) > 1 else 3 * ratios["keys-3"]
     lost = 100 * (1 - best["keys-3"] / best["bounce"])
     return Outcome(
@@ -105,7 +105,7 @@ def measure(lab: Lab) -> Outcome:
                     least[mode],
                     0.0,
                     100.0,
-                    f"a bound for machines that the figure is worth measuring on; median of the rounds {median(one.micros for one in found[mode]):.1f} µs; the paper has shares of a processor: "
+                    f"a bound for machines that the figure is worth measuring on; median of the rounds {median(item.micros for item in result[mode]):.1f} µs; the paper has shares of a processor: "
                     f"{PAPER_CPU[0]:g} % base, {PAPER_CPU[1]:g} % with three keys",
                 )
                 for mode in MODES
@@ -122,7 +122,7 @@ def measure(lab: Lab) -> Outcome:
             "the testbed's links, without Ethernet headers, from the links' counters",
             "without failures one key alone maps onto a neighbour, its own coordinate: a packet with several keys has it several times. The "
             "routing service looks at each of them all the same",
-            f"the most throughput and the least CPU of {len(found[MODES[0]])} rounds of all modes in turn: other work on the machine only makes both worse. "
+            f"the most throughput and the least CPU of {len(result[MODES[0]])} rounds of all modes in turn: other work on the machine only makes both worse. "
             "Ratios of CPU are of one round each, and their median is told. CPU "
             "is of the server's process in its container, the kernel's work in its calls with it",
             "the flow engine has no CPU; that no link is lost to |K| is also checked in virtual time",

@@ -26,30 +26,32 @@ NAMES = {"none": "Aggregation, none", "full": "Aggregation, full", "routed": "Ro
 
 
 def measure(lab: Lab) -> Outcome:
-    found: dict[str, Stress] = {}
+    result: dict[str, Stress] = {}
     sums: dict[str, str] = {}
 
     def talk(to: Talk) -> None:
         for job, mode in enumerate(("none", "full"), start=1):
             hops, sums[mode] = aggregate(to, TESTBED, job, mode)
-            found[mode] = Stress.of(hops.values())
-        found["routed"] = Stress.of(send_to_one(to, TESTBED).values())
+            result[mode] = Stress.of(hops.values())
+        result["routed"] = Stress.of(send_to_one(to, TESTBED).values())
 
     lab.measure([trial("Table 1", TESTBED, talk, EXPECT_SECS)])
-    asked = {"aggregation": {"root": 0, "seeds": SEEDS}}
-    computed = lab.engine.torus_services(torus(TESTBED), asked)["aggregation"]
+    request = {"aggregation": {"root": 0, "seeds": SEEDS}}
+    computed = lab.engine.torus_services(torus(TESTBED), request)["aggregation"]
     models = {
         "none": [Stress.computed(computed["none"])],
         "full": [Stress.computed(computed["full"])],
         # Links that are idle are polled in a fixed order, which is that of the axes: the same links
         # as without aggregation.
-        "routed": [Stress.computed(one) for one in [computed["none"], *computed["routed"]]],
+        "routed": [Stress.computed(item) for item in [computed["none"], *computed["routed"]]],
     }
     paper = {row["name"]: row for row in at_paper_size(lab, FIGURE)["rows"]}
     return Outcome(
         rows=[
             *(
-                _row(f"{NAMES[mode]}: {cell}", found[mode].cells[at], [one.cells[at] for one in models[mode]], paper)
+                _row(
+                    f"{NAMES[mode]}: {cell}", result[mode].cells[at], [model.cells[at] for model in models[mode]], paper
+                )
                 for mode in NAMES
                 for at, cell in enumerate(STRESS)
             ),

@@ -35,19 +35,19 @@ class MeasuredFigure:
         outcome = self.measure(lab)
         rows = [row.document() for row in outcome.rows]
         verdicts = Counter(row["verdict"] for row in rows)
-        found: Json = {
+        result: Json = {
             "id": self.id,
             "title": self.title,
             "source": self.source,
             "rows": rows,
-            "verdicts": {one: verdicts[one] for one in ("matches", "within band", "differs")},
+            "verdicts": {item: verdicts[item] for item in ("matches", "within band", "differs")},
             "choices": outcome.choices,
             "series": outcome.series,
             "provenance": {"source": self.source, **lab.provenance()},
         }
         if outcome.axes is not None:
-            found["axes"] = dict(zip(("x", "y"), outcome.axes, strict=True))
-        return found
+            result["axes"] = dict(zip(("x", "y"), outcome.axes, strict=True))
+        return result
 
 
 FIGURES = (
@@ -152,7 +152,12 @@ def refuse_unable(settings: Settings) -> None:
     """Raise, naming each thing that this host lacks, if no real packets can be sent here."""
     from cubeyard.emulation.deploy.probe import probe
 
-    missing = [one for one in probe(settings).capabilities if one.needed and not one.available]
+    missing = [
+        capability for capability in probe(settings).capabilities if capability.needed and not capability.available
+    ]
     if missing:
-        said = "; ".join(f"{one.title}: {one.reason.rstrip('.')}. {one.fix.rstrip('.')}" for one in missing)
-        raise ProblemError(503, "cannot-measure", f"This host cannot measure with real packets. {said}.")
+        message = "; ".join(
+            f"{capability.title}: {capability.reason.rstrip('.')}. {capability.fix.rstrip('.')}"
+            for capability in missing
+        )
+        raise ProblemError(503, "cannot-measure", f"This host cannot measure with real packets. {message}.")

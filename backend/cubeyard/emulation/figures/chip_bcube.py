@@ -60,32 +60,32 @@ def _across(number: int) -> str:
 
 
 def trials(brevity: float) -> list[Trial]:
-    found = []
+    matches = []
     for number in _rounds(brevity):
-        found.append(_trial(_across(number), ACROSS, DATAPLANES[CHIP], brevity))
-        found.append(_trial(_beside(number), BESIDE, DATAPLANES[CHIP], brevity))
-    return [*found, _trial(SOFTWARE, ACROSS, DATAPLANES[SOFTWARE], brevity)]
+        matches.append(_trial(_across(number), ACROSS, DATAPLANES[CHIP], brevity))
+        matches.append(_trial(_beside(number), BESIDE, DATAPLANES[CHIP], brevity))
+    return [*matches, _trial(SOFTWARE, ACROSS, DATAPLANES[SOFTWARE], brevity)]
 
 
 def measure(lab: Lab) -> Outcome:
-    found = lab.measure(trials(lab.brevity))
-    rounds = [(found[_across(number)], found[_beside(number)]) for number in _rounds(lab.brevity)]
-    chip = sorted((across for across, _ in rounds), key=lambda one: one.goodput_bits_per_sec)[len(rounds) // 2]
-    middle = {CHIP: chip, SOFTWARE: found[SOFTWARE]}
+    result = lab.measure(trials(lab.brevity))
+    rounds = [(result[_across(number)], result[_beside(number)]) for number in _rounds(lab.brevity)]
+    chip = sorted((across for across, _ in rounds), key=lambda across: across.goodput_bits_per_sec)[len(rounds) // 2]
+    middle = {CHIP: chip, SOFTWARE: result[SOFTWARE]}
     cpu = {
         CHIP: _positive(statistics.median(_more_cores(*pair) for pair in rounds)),
-        SOFTWARE: sum(found[SOFTWARE].node_cpu(relay) for relay in RELAYS) / len(RELAYS),
+        SOFTWARE: sum(result[SOFTWARE].node_cpu(relay) for relay in RELAYS) / len(RELAYS),
     }
     rows: list[Row] = []
     for kind, measured in middle.items():
-        one, other = relayed(measured)
+        item, other = relayed(measured)
         rows += [
             near(f"both connections, {kind}", "Gb/s", PAPER_GBPS, measured.goodput_bits_per_sec / 1e9, 0.1, ALL_IN_ONE),
             Row(
                 f"busier relay over the other, {kind}",
                 "times",
                 1.0,
-                max(one, other) / max(min(one, other), 1.0),
+                max(item, other) / max(min(item, other), 1.0),
                 1.0,
                 1.1,
                 0.1,
@@ -109,7 +109,7 @@ def measure(lab: Lab) -> Outcome:
 
 def relayed(measured: Measured) -> list[float]:
     """Bits per second that each relay relayed."""
-    of = {one["server"]: float(one["relayed_bits_per_sec"]) for one in measured.report["per_server"]}
+    of = {server["server"]: float(server["relayed_bits_per_sec"]) for server in measured.report["per_server"]}
     return [of[relay] for relay in RELAYS]
 
 

@@ -123,9 +123,9 @@ class End:
         self.chip.SetLookupTable("TCAM", RESPONSES, 2, bytes(value), bytes(mask), Action("TO_CPU"))
         until = time.monotonic() + LEARN_SECS
         while not self.header:
-            found = self.chip.RecvPacket(1.0)
-            if found is not None and len(found[0]) > ID_AT and found[0][INNER_AT + 9] == UDP_PROTOCOL:
-                self.header, self.addresses = found[0][:INNER_AT], found[0][INNER_AT + 12 : INNER_AT + 20]
+            result = self.chip.RecvPacket(1.0)
+            if result is not None and len(result[0]) > ID_AT and result[0][INNER_AT + 9] == UDP_PROTOCOL:
+                self.header, self.addresses = result[0][:INNER_AT], result[0][INNER_AT + 12 : INNER_AT + 20]
             elif time.monotonic() > until:
                 raise ProblemError(503, "cannot-measure", f"No packet of the run's own came within {LEARN_SECS:g} s.")
         self.chip.ClearLookupTable("TCAM", RESPONSES)
@@ -183,9 +183,9 @@ def working(work: Callable[[], object]) -> Iterator[threading.Thread]:
 
 def answer(server: End) -> None:
     """One request of the server's, if one comes."""
-    found = server.chip.RecvPacket(0.05)
-    if found is not None and len(found[0]) >= ID_AT + 4:
-        request = found[0]
+    result = server.chip.RecvPacket(0.05)
+    if result is not None and len(result[0]) >= ID_AT + 4:
+        request = result[0]
         (number,) = struct.unpack_from(">I", request, ID_AT)
         response = response_packet(request[INNER_AT:], content_of(number))
         server.chip.SendPacket(behind(server.header, response), INTO_CHIP)
@@ -194,7 +194,7 @@ def answer(server: End) -> None:
 def ask(client: End, wanted: Iterator[int]) -> tuple[int, int]:
     """Sends requests at a steady rate; returns how many were sent and how many were answered with
     the right content. Raises a 503 for a wrong content."""
-    asked = answered = 0
+    request = answered = 0
     began = time.monotonic()
     due = began
     number = next(wanted, None)
@@ -202,17 +202,17 @@ def ask(client: End, wanted: Iterator[int]) -> tuple[int, int]:
         now = time.monotonic()
         if number is not None and now >= due:
             client.chip.SendPacket(behind(client.header, request_packet(client.addresses, number)), INTO_CHIP)
-            asked += 1
-            due = began + asked / PER_SEC
+            request += 1
+            due = began + request / PER_SEC
             number = next(wanted, None)
             continue
-        found = client.chip.RecvPacket(max(due - now, 0.001) if number is not None else LAST_SECS)
-        if found is not None and len(found[0]) >= ID_AT + 4:
-            payload = found[0][ID_AT:]
+        result = client.chip.RecvPacket(max(due - now, 0.001) if number is not None else LAST_SECS)
+        if result is not None and len(result[0]) >= ID_AT + 4:
+            payload = result[0][ID_AT:]
             if payload != content_of(int.from_bytes(payload[:4], "big")):
                 raise ProblemError(503, "cannot-measure", "A response has not the content that was asked for.")
             answered += 1
-    return asked, answered
+    return request, answered
 
 
 def cpu_secs(thread: threading.Thread) -> float:
@@ -325,29 +325,29 @@ def _point(
 
 
 def measure(lab: Lab) -> Outcome:
-    found: Points = {}
+    result: Points = {}
     program = cache_program(lab.engine.chip_bcube(SPEC))
     for dataplane in WHERE:
-        lab.measure([trial(dataplane, program, lab.brevity, found)])
+        lab.measure([trial(dataplane, program, lab.brevity, result)])
     kinds = [(dataplane, kind) for dataplane in WHERE for kind in (CHIP, ALONE)]
-    saved = {one: [100 * (1 - _upstream(found, *one, ratio)) for ratio in RATIOS] for one in kinds}
+    saved = {kind: [100 * (1 - _upstream(result, *kind, ratio)) for ratio in RATIOS] for kind in kinds}
     percents = [100 * ratio for ratio in RATIOS]
     return Outcome(
-        rows=[*_saved_rows(saved), *_cpu_rows(found)],
+        rows=[*_saved_rows(saved), *_cpu_rows(result)],
         series=[
-            *(line(f"upstream traffic saved, {WHERE[one]} (%)", percents, saved[one, CHIP]) for one in WHERE),
+            *(line(f"upstream traffic saved, {WHERE[item]} (%)", percents, saved[item, CHIP]) for item in WHERE),
             *(
                 line(
                     f"CPU, {kind}, {WHERE[dataplane]} (% of a core)",
                     percents,
-                    [100 * found[dataplane, kind, ratio].cpu for ratio in RATIOS],
+                    [100 * result[dataplane, kind, ratio].cpu for ratio in RATIOS],
                 )
                 for dataplane, kind in kinds
             ),
             *(
                 line(f"CPU of the {part}, chip and CPU, {WHERE[dataplane]} (% of a core)", percents, parts)
                 for dataplane in WHERE
-                for part, parts in _parts(found, dataplane).items()
+                for part, parts in _parts(result, dataplane).items()
             ),
             line("paper: saved (%)", [0.0, 100.0], [0.0, 100.0], paper=True),
         ],
@@ -418,7 +418,7 @@ def _cpu_rows(found: Points) -> list[Row]:
             f"requests that are answered, the least at any share of hits, {where}",
             "%",
             None,
-            min(100 * point.answered / point.asked for (one, _, _), point in found.items() if one == dataplane),
+            min(100 * point.answered / point.asked for (item, _, _), point in found.items() if item == dataplane),
             LEAST_ANSWERED,
             100.0,
             reason=LOST,

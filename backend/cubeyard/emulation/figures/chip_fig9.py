@@ -148,13 +148,13 @@ def measure(lab: Lab) -> Outcome:
                 all_of += [load_trial(kind, size, offered, lab.brevity, of_place) for offered in offers]
             all_of += [delay_trial(kind, size, number, over, lab.brevity) for over in (True, False)]
     all_of.append(register_trial(registers))
-    found = lab.measure(all_of)
+    result = lab.measure(all_of)
     for number in rounds:
         for (kind, size), halves in delays.items():
-            there, beside = (_median_micros(found[delay_name(kind, size, number, over)]) for over in (True, False))
+            there, beside = (_median_micros(result[delay_name(kind, size, number, over)]) for over in (True, False))
             if there is not None and beside is not None:
                 halves.append((there - beside) / 2)
-    most = {place: max(of_place, key=lambda one: one.left) for place, of_place in loads.items()}
+    most = {place: max(of_place, key=lambda item: item.left) for place, of_place in loads.items()}
     micros = {place: statistics.median(halves) for place, halves in delays.items() if halves}
     return Outcome(
         rows=[*_load_rows(most, loads, sizes), *_delay_rows(micros, sizes), *_register_rows(registers)],
@@ -170,7 +170,7 @@ def measure(lab: Lab) -> Outcome:
         choices=[
             f"{SOURCE} sends datagrams over {RELAY} to {DESTINATION} of a BCube_1 of 16 servers, by links of 1 Gb/s; frames are told "
             "without BCube's header of 36 bytes",
-            f"{', '.join(f'{one:,}' for one in offers)} packets a second are offered to either, in bursts of 5 ms, and the most that "
+            f"{', '.join(f'{offer:,}' for offer in offers)} packets a second are offered to either, in bursts of 5 ms, and the most that "
             "the relay sent on counts; the testbed's were offered 4 links' full rate",
             "chip: tables in the kernel (serverswitch); user space: the same tables in the relay's process (serverswitch-software)",
             "a loss is what came to the relay and did not leave it; the source forwards as the relay does, and in user space falls behind first",
@@ -183,10 +183,10 @@ def measure(lab: Lab) -> Outcome:
 
 def _median_micros(measured: Measured) -> float | None:
     """Within the bucket that it is in, by the share of answers below it."""
-    found = measured.report["latency_distribution"]
-    if not found["share"]:
+    latency_distribution = measured.report["latency_distribution"]
+    if not latency_distribution["share"]:
         return None
-    return float(np.interp(0.5, found["share"], found["secs"])) * 1e6
+    return float(np.interp(0.5, latency_distribution["share"], latency_distribution["secs"])) * 1e6
 
 
 def _load_rows(
@@ -194,7 +194,7 @@ def _load_rows(
 ) -> list[Row]:
     least, largest = sizes[0], sizes[-1]
     chip, software = most[CHIP, least], most[SOFTWARE, least]
-    lost = {place: max(one.loss_percent for one in of_place) for place, of_place in loads.items()}
+    lost = {place: max(item.loss_percent for item in of_place) for place, of_place in loads.items()}
     lossy = [size for size in sizes if lost[SOFTWARE, size] > LOSSY_PERCENT]
     return [
         Row(
@@ -277,7 +277,7 @@ def _delay_rows(micros: dict[tuple[str, int], float], sizes: tuple[int, ...]) ->
 
 def line_through(sizes: tuple[int, ...], micros: list[float | None]) -> tuple[float | None, float | None, float | None]:
     """Slope, value at 0 and R² of the least squares' line."""
-    if any(one is None for one in micros):
+    if any(micro is None for micro in micros):
         return None, None, None
     x, y = np.array(sizes, float), np.array(micros, float)
     slope, fixed = np.polyfit(x, y, 1)

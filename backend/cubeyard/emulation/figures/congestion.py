@@ -78,25 +78,25 @@ def trial(brevity: float) -> Trial:
 
 
 def measure(lab: Lab) -> Outcome:
-    found = lab.measure([trial(lab.brevity)])[NAME]
+    result = lab.measure([trial(lab.brevity)])[NAME]
     step = _step_secs(lab.brevity)
     edges = [step * number for number in range(len(STEPS_MBPS) + 1)]
-    asked = questions(found)
-    replies = reply_micros(found)
+    request = questions(result)
+    replies = reply_micros(result)
     rows = []
     for mbps, (begin, end) in zip(STEPS_MBPS, pairwise(edges), strict=True):
         if mbps < STEPS_MBPS[0]:
-            rate = found.between(begin + SETTLING * step, end) * SCALE / 1e6
+            rate = result.between(begin + SETTLING * step, end) * SCALE / 1e6
             rows.append(near(f"rate at {mbps} Mb/s from {begin:g} s", "Mb/s", float(mbps), rate, 0.12, BUSY))
-    congested = [queue for at, _, queue in asked if step * (1 + SETTLING) <= at < edges[-2]]
+    congested = [queue for at, _, queue in request if step * (1 + SETTLING) <= at < edges[-2]]
     queue_kb = sum(congested) / len(congested) / 1e3 if congested else None
-    rates = [number for _, number, _ in asked]
-    x, y = found.curve(WINDOW_SECS)
+    rates = [number for _, number, _ in request]
+    x, y = result.curve(WINDOW_SECS)
     return Outcome(
         rows=[
             *rows,
             near("mean queue while congested", "KB", QUEUE_KB, queue_kb, 0.4, BUSY),
-            Row("packets dropped at the port", "packets", 0.0, float(dropped(found)), 0.0, 0.0, reason=BUSY),
+            Row("packets dropped at the port", "packets", 0.0, float(dropped(result)), 0.0, 0.0, reason=BUSY),
             Row(
                 "queue questions, most in a second",
                 "1/s",
@@ -125,7 +125,7 @@ def measure(lab: Lab) -> Outcome:
         ],
         series=[
             line("rate (Mb/s)", x, [bits * SCALE / 1e6 for bits in y]),
-            line("queue (KB)", [at for at, _, _ in asked], [queue / 1e3 for *_, queue in asked]),
+            line("queue (KB)", [at for at, _, _ in request], [queue / 1e3 for *_, queue in request]),
             line("paper: Q_EQ (KB)", [0.0, edges[-1]], [QUEUE_KB, QUEUE_KB], paper=True),
         ],
         axes=("seconds", "rate (Mb/s), queue (KB)"),
@@ -156,16 +156,16 @@ def questions(measured: Measured) -> list[tuple[float, float, float]]:
 def reply_micros(measured: Measured) -> dict[str, float | None]:
     """How long CPUs of chips took to answer, of all answers: the median, what 99 of 100 took at
     most, and the mean until a reply had been carried on."""
-    told = _told(measured)
-    if not told:
+    reported = _told(measured)
+    if not reported:
         return {"median": None, "p99": None, "sent": None}
-    _, _, last = max(told, key=lambda one: one[0])
-    asked = sum(cells["questions"] for *_, cells in told)
-    sent = sum(cells["questions"] * cells["sent_micros"] for *_, cells in told)
+    _, _, last = max(reported, key=lambda item: item[0])
+    request = sum(cells["questions"] for *_, cells in reported)
+    sent = sum(cells["questions"] * cells["sent_micros"] for *_, cells in reported)
     return {
         "median": last["median_so_far_micros"],
         "p99": last["p99_so_far_micros"],
-        "sent": sent / asked if asked else None,
+        "sent": sent / request if request else None,
     }
 
 
@@ -180,4 +180,4 @@ def _told(measured: Measured) -> list[tuple[float, int, dict[str, float]]]:
 
 def dropped(measured: Measured) -> int:
     """Packets that found a full queue, at all links."""
-    return sum(one["ab_drops"] + one["ba_drops"] for one in measured.report["per_link"])
+    return sum(link["ab_drops"] + link["ba_drops"] for link in measured.report["per_link"])

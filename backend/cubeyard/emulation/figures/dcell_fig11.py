@@ -53,44 +53,44 @@ def trial(brevity: float) -> Trial:
 
 
 def measure(lab: Lab) -> Outcome:
-    found = lab.measure([trial(lab.brevity)])[NAME]
+    result = lab.measure([trial(lab.brevity)])[NAME]
     pulled, back, silent, end = times(lab.brevity)
-    told = _paths(found)
-    before = found.between(1.0, pulled)
-    x, y = found.curve(WINDOW_SECS)
+    reported = _paths(result)
+    before = result.between(1.0, pulled)
+    x, y = result.curve(WINDOW_SECS)
     return Outcome(
         rows=[
-            Row("hops of the path at first", "hops", 3.0, _hops(told, 0.0), 3.0, 3.0),
-            Row("hops while the cable is out", "hops", 4.0, _hops(told, pulled), 4.0, 4.0, reason=OTHER),
+            Row("hops of the path at first", "hops", 3.0, _hops(reported, 0.0), 3.0, 3.0),
+            Row("hops while the cable is out", "hops", 4.0, _hops(reported, pulled), 4.0, 4.0, reason=OTHER),
             Row(
                 "degraded after the cable is pulled",
                 "s",
                 1.0,
-                _below_secs(found, 0.9 * before, pulled, back),
+                _below_secs(result, 0.9 * before, pulled, back),
                 0.0,
                 1.0,
                 reason="the server at the cable's end reroutes in the kernel, before link state is told",
             ),
-            Row("back on the first path after", "s", None, _returned_secs(told, back, silent), 0.0, 2.0),
+            Row("back on the first path after", "s", None, _returned_secs(reported, back, silent), 0.0, 2.0),
             Row(
                 "outage after the server is silent",
                 "s",
                 5.0,
-                _below_secs(found, DOWN_SHARE * before, silent, end),
+                _below_secs(result, DOWN_SHARE * before, silent, end),
                 4.0,
                 7.0,
                 reason="five seconds of silence, then TCP waits for its own backed-off timer",
             ),
-            Row("hops around the silent server", "hops", 4.0, _hops(told, silent), 4.0, 4.0, reason=OTHER),
+            Row("hops around the silent server", "hops", 4.0, _hops(reported, silent), 4.0, 4.0, reason=OTHER),
         ],
-        series=[line("measured", x, [paper_gbps(one) for one in y])],
+        series=[line("measured", x, [paper_gbps(item) for item in y])],
         axes=("seconds", "throughput (Gb/s)"),
         choices=[
             "links of 100 Mb/s for the testbed's 1 Gb/s; rates are told times ten. Seconds and DCell's timers are the paper's own",
             f"the cable {CABLE} is pulled at {pulled:g} s and back at {back:g} s; {MIDDLE} is silent from {silent:g} s on",
             "silent: nothing moves and the cables keep their carrier. A server that is switched off takes the carrier of its direct "
             "cables along, and its neighbours know at once",
-            f"around the cable: {' '.join(_at(told, pulled))}; around the server: {' '.join(_at(told, silent))}",
+            f"around the cable: {' '.join(_at(reported, pulled))}; around the server: {' '.join(_at(reported, silent))}",
         ],
     )
 
@@ -99,9 +99,9 @@ def _paths(measured: Measured) -> list[tuple[float, list[str]]]:
     """From when on the one flow takes which path, by its servers' names."""
     servers = measured.network["servers"]
     names = dict(zip(servers["id"], servers["name"], strict=True))
-    told = [(at_secs, [names[one] for one in path]) for at_secs, _, path in measured.routes]
+    reported = [(at_secs, [names[item] for item in path]) for at_secs, _, path in measured.routes]
     # Not that of the pair that was calibrated.
-    return [(at_secs, path) for at_secs, path in told if (path[0], path[-1]) == (SOURCE, DESTINATION)]
+    return [(at_secs, path) for at_secs, path in reported if (path[0], path[-1]) == (SOURCE, DESTINATION)]
 
 
 def _at(told: list[tuple[float, list[str]]], after_secs: float) -> list[str]:
@@ -116,8 +116,8 @@ def _hops(told: list[tuple[float, list[str]]], after_secs: float) -> float | Non
 
 def _returned_secs(told: list[tuple[float, list[str]]], back_secs: float, until_secs: float) -> float | None:
     times = (at_secs for at_secs, path in told if back_secs <= at_secs < until_secs and path == FIRST_PATH)
-    found = next(times, None)
-    return None if found is None else round(found - back_secs, 2)
+    result = next(times, None)
+    return None if result is None else round(result - back_secs, 2)
 
 
 def _below_secs(measured: Measured, bits_per_sec: float, from_secs: float, to_secs: float) -> float:

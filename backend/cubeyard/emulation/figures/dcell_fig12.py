@@ -45,9 +45,9 @@ def _trial(name: str, spec: Json, brevity: float) -> Trial:
 
 
 def measure(lab: Lab) -> Outcome:
-    found = lab.measure([_trial("DCell", DCELL, lab.brevity), _trial("tree", TREE, lab.brevity)])
-    dcell, tree = found["DCell"], found["tree"]
-    dcell_secs, tree_secs = (_paper_secs(lab, one.end_secs) for one in (dcell, tree))
+    result = lab.measure([_trial("DCell", DCELL, lab.brevity), _trial("tree", TREE, lab.brevity)])
+    dcell, tree = result["DCell"], result["tree"]
+    dcell_secs, tree_secs = (_paper_secs(lab, item.end_secs) for item in (dcell, tree))
     ratio = tree_secs / dcell_secs if dcell_secs and tree_secs else None
     first, share = _one_hop(dcell)
     predicted = orjson.loads(lab.engine.figure_json(PREDICTED, 1))
@@ -64,8 +64,8 @@ def measure(lab: Lab) -> Outcome:
         series=[
             _curve(lab, "DCell, measured", dcell),
             _curve(lab, "tree, measured", tree),
-            *({**one, "name": f"{one['name']}, ideal fluid"} for one in predicted["series"] if not one["paper"]),
-            *(one for one in predicted["series"] if one["paper"]),
+            *({**item, "name": f"{item['name']}, ideal fluid"} for item in predicted["series"] if not item["paper"]),
+            *(item for item in predicted["series"] if item["paper"]),
         ],
         axes=("time (s)", "aggregate throughput (Gb/s)"),
         choices=[
@@ -104,7 +104,7 @@ def _one_hop(measured: Measured) -> tuple[float | None, float | None]:
 
 def _curve(lab: Lab, name: str, measured: Measured) -> Json:
     x, y = measured.curve(WINDOW_SECS * lab.brevity)
-    return line(name, [one * TIME_SCALE / lab.brevity for one in x], [_gbps(one) for one in y])
+    return line(name, [item * TIME_SCALE / lab.brevity for item in x], [_gbps(item) for item in y])
 
 
 def _peak(lab: Lab, measured: Measured) -> float | None:

@@ -67,15 +67,15 @@ class Pings:
 def draw(described: Json, kind: str, ratio: float) -> Broken:
     """The same for a kind and a ratio."""
     draws = random.Random(f"{kind}/{ratio}")  # noqa: S311 - the same every time
-    servers = {one["id"]: one["name"] for one in described["servers"]}
-    names = {**servers, **{one["id"]: one["name"] for one in described["switches"]}}
+    servers = {server["id"]: server["name"] for server in described["servers"]}
+    names = {**servers, **{switch["id"]: switch["name"] for switch in described["switches"]}}
     if kind == "node":
         numbers = sorted(draws.sample(list(servers), round(ratio * len(servers))))
-        struck = [servers[one] for one in numbers]
+        struck = [servers[number] for number in numbers]
     else:
-        links = {one["id"]: (one["a"][0], one["b"][0]) for one in described["links"]}
+        links = {link["id"]: (link["a"][0], link["b"][0]) for link in described["links"]}
         numbers = sorted(draws.sample(list(links), round(ratio * len(links))))
-        struck = ["/".join(names[end] for end in links[one]) for one in numbers]
+        struck = ["/".join(names[end] for end in links[number]) for number in numbers]
     alive = [name for number, name in servers.items() if kind == "link" or number not in numbers]
     return Broken(kind, ratio, numbers, struck, (alive[0], alive[-1]))
 
@@ -124,8 +124,8 @@ def ping_all(talk: Talk, broken: Broken) -> Pings:
 
     hops: dict[tuple[int, int], int | None] = {}
     with ThreadPoolExecutor(PINGS) as pool:
-        for one in pool.map(of, alive):
-            hops |= one
+        for item in pool.map(of, alive):
+            hops |= item
     return Pings(hops)
 
 
@@ -136,31 +136,31 @@ def _ping(talk: Talk, source: int, others: Iterable[int], at: dict[str, int]) ->
         return {}
     pings = "".join(f"ping -n -c 1 -W 2 {address} & " for address in addresses)
     command = ["ip", "netns", "exec", namespace_name(talk.run_id, source), "sh", "-c", f"{pings} wait"]
-    said = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60).stdout
-    return {at[address]: TIME_TO_LIVE - int(left) + 1 for address, left in ANSWER.findall(said) if address in at}
+    message = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60).stdout
+    return {at[address]: TIME_TO_LIVE - int(left) + 1 for address, left in ANSWER.findall(message) if address in at}
 
 
 def measure(lab: Lab) -> Outcome:
     described = lab.engine.emulation_network(DCELL)
     ratios = RATIOS if lab.brevity >= 1 else (0.1,)
     broken = [draw(described, kind, ratio) for kind in KINDS for ratio in ratios]
-    found: dict[str, Pings] = {}
-    lab.measure([_trial(one, found) for one in broken])
+    result: dict[str, Pings] = {}
+    lab.measure([_trial(item, result) for item in broken])
     table = at_paper_size(lab, FIGURE)
     rows: list[Row] = []
     series: list[Json] = []
     for kind in KINDS:
         measured: list[float] = []
-        for one in (each for each in broken if each.kind == kind):
-            hops = found[one.name].hops
-            nodes, links = (one.numbers, []) if kind == "node" else ([], one.numbers)
+        for item in (each for each in broken if each.kind == kind):
+            hops = result[item.name].hops
+            nodes, links = (item.numbers, []) if kind == "node" else ([], item.numbers)
             model = lab.engine.dfr_hops(DCELL, nodes, links, GROUP_LEVEL, RETRIES)
-            rows += _rows(one, hops, model, len(described["servers"]))
+            rows += _rows(item, hops, model, len(described["servers"]))
             measured.append(mean(count for count in hops.values() if count is not None))
         series.append(line(f"DFR, {kind} failures, 42 servers", [float(ratio) for ratio in ratios], measured))
     return Outcome(
         rows=rows,
-        series=[*series, *(one for one in table["series"] if "DFR" in one["name"])],
+        series=[*series, *(item for item in table["series"] if "DFR" in item["name"])],
         axes=("share that has failed", "hops"),
         choices=[
             "DCell_2 of two servers in a DCell_0: 42 servers, 63 direct cables and switches' cables; a share of the servers is off, or of the cables "

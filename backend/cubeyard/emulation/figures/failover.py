@@ -34,14 +34,14 @@ def _trial(brevity: float) -> Trial:
 
 
 def measure(lab: Lab) -> Outcome:
-    found = lab.measure([_trial(lab.brevity)])[NAME]
-    fault = found.report["faults"][0]
+    result = lab.measure([_trial(lab.brevity)])[NAME]
+    fault = result.report["faults"][0]
     struck_secs = fault["injected_at_secs"]
-    moved, anew = _switch(found, "failure"), _switch(found, "adaptation")
-    before = paper_gbps(found.between(0.0, struck_secs))
-    end = found.at_secs[-1]
-    after = paper_gbps(found.between(anew["at_secs"] + AGAIN_SECS, end)) if anew else None
-    x, y = found.curve(WINDOW_SECS)
+    moved, anew = _switch(result, "failure"), _switch(result, "adaptation")
+    before = paper_gbps(result.between(0.0, struck_secs))
+    end = result.at_secs[-1]
+    after = paper_gbps(result.between(anew["at_secs"] + AGAIN_SECS, end)) if anew else None
+    x, y = result.curve(WINDOW_SECS)
     shared = [
         paper_gbps(rate)
         for at, rate in zip(x, y, strict=True)
@@ -54,7 +54,7 @@ def measure(lab: Lab) -> Outcome:
                 "00 finds 03 dead",
                 "s",
                 3.0,
-                _noticed_secs(found),
+                _noticed_secs(result),
                 1.9,
                 4.0,
                 reason="three hellos, one a second, are missed: 2 to 3 s after the failure",
@@ -81,7 +81,7 @@ def measure(lab: Lab) -> Outcome:
             near("both connections again", "Gb/s", 1.9, after, 0.1),
         ],
         series=[
-            line("both connections", x, [paper_gbps(one) for one in y]),
+            line("both connections", x, [paper_gbps(item) for item in y]),
             line("paper: before, and again", [0.0, end], [1.93, 1.9], paper=True),
         ],
         axes=("seconds", "total throughput (Gb/s)"),
@@ -89,7 +89,7 @@ def measure(lab: Lab) -> Outcome:
             "links of 100 Mb/s for the testbed's 1 Gb/s; rates are told times ten. Seconds and BSR's timers are the paper's own",
             f"03 goes off after {struck_secs:g} s: its process and its ports; its neighbours' links stay up, as on a switch",
             "acknowledgements come back over paths that the other end chooses: if they cross 03 too, both connections stand still",
-            f"new path: {' '.join(_names(found, anew)) or 'none was found'}",
+            f"new path: {' '.join(_names(result, anew)) or 'none was found'}",
         ],
     )
 
@@ -125,4 +125,4 @@ def _hops(event: Json | None) -> float | None:
 def _names(measured: Measured, event: Json | None) -> list[str]:
     servers = measured.network["servers"]
     names = dict(zip(servers["id"], servers["name"], strict=True))
-    return [] if event is None else [names[one] for one in event["path"]]
+    return [] if event is None else [names[item] for item in event["path"]]

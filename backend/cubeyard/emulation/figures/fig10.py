@@ -54,9 +54,9 @@ def trials(brevity: float) -> list[Trial]:
 
 
 def measure(lab: Lab) -> Outcome:
-    found = lab.measure(trials(lab.brevity))
-    gbps = {name: _gbps(lab, one) for name, one in found.items()}
-    several = {name: _secs(lab, found[f"one-to-several, {name}"]) for name in ("BCube", "tree")}
+    result = lab.measure(trials(lab.brevity))
+    gbps = {name: _gbps(lab, item) for name, item in result.items()}
+    several = {name: _secs(lab, result[f"one-to-several, {name}"]) for name in ("BCube", "tree")}
     return Outcome(
         rows=[
             near("one-to-one, BCube", "Gb/s", 1.93, gbps["one-to-one, BCube"], 0.1),
@@ -73,7 +73,7 @@ def measure(lab: Lab) -> Outcome:
             _ratio("all-to-all", 2.9, gbps, 2.5, 3.8),
         ],
         series=[
-            line(f"{name}, measured", range(1, 5), [gbps[f"{one}, {name}"] for one in PATTERNS])
+            line(f"{name}, measured", range(1, 5), [gbps[f"{pattern}, {name}"] for pattern in PATTERNS])
             for name in ("BCube", "tree")
         ]
         + [

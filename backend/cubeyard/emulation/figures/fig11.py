@@ -26,10 +26,10 @@ CPU = "the testbed's CPUs were busy with relaying: its links carried 626 Mb/s ea
 
 
 def measure(lab: Lab) -> Outcome:
-    found = lab.measure([all_to_all("BCube", BCUBE, lab.brevity), all_to_all("tree", TREE, lab.brevity)])
-    bcube, tree = found["BCube"], found["tree"]
+    result = lab.measure([all_to_all("BCube", BCUBE, lab.brevity), all_to_all("tree", TREE, lab.brevity)])
+    bcube, tree = result["BCube"], result["tree"]
     bcube_secs, tree_secs = _over(lab, bcube), _over(lab, tree)
-    rate_bcube, rate_tree = (_server_mbps(lab, one) for one in (bcube, tree))
+    rate_bcube, rate_tree = (_server_mbps(lab, item) for item in (bcube, tree))
     predicted = orjson.loads(lab.engine.figure_json(PREDICTED, 1))
     ratio = tree_secs / bcube_secs if bcube_secs and tree_secs else None
     return Outcome(
@@ -51,8 +51,8 @@ def measure(lab: Lab) -> Outcome:
         series=[
             _curve(lab, "BCube, measured", bcube),
             _curve(lab, "tree, measured", tree),
-            *({**one, "name": f"{one['name']}, ideal fluid"} for one in predicted["series"] if not one["paper"]),
-            *(one for one in predicted["series"] if one["paper"]),
+            *({**item, "name": f"{item['name']}, ideal fluid"} for item in predicted["series"] if not item["paper"]),
+            *(item for item in predicted["series"] if item["paper"]),
         ],
         axes=("time (s)", "total throughput (Gb/s)"),
         choices=[LINKS_CHOICE, TREE_CHOICE, f"a point of a measured line is the mean of {WINDOW_SECS:g} s here"],
@@ -75,7 +75,7 @@ def _local_secs(lab: Lab, tree: Measured) -> float | None:
     """When the last connection between servers on one switch has ended."""
     flows, servers = tree.network["flows"], tree.network["servers"]
     names = dict(zip(servers["id"], servers["name"], strict=True))
-    edge = {one: name.split(".")[0] for one, name in names.items()}
+    edge = {item: name.split(".")[0] for item, name in names.items()}
     local = [
         i
         for i, ends in enumerate(zip(flows["source"], flows["destination"], strict=True))
@@ -87,4 +87,4 @@ def _local_secs(lab: Lab, tree: Measured) -> float | None:
 
 def _curve(lab: Lab, name: str, measured: Measured) -> Json:
     x, y = measured.curve(WINDOW_SECS * lab.brevity)
-    return line(name, [paper_secs(one, lab.brevity) for one in x], [paper_gbps(one) for one in y])
+    return line(name, [paper_secs(item, lab.brevity) for item in x], [paper_gbps(item) for item in y])

@@ -48,15 +48,15 @@ def _trial(name: str, pairs: list[tuple[str, str]], mtu: int, dataplane: str, br
 
 def trials(brevity: float) -> list[Trial]:
     mtus = MTUS if brevity >= 1 else (MTUS[0], MTUS[-1])
-    found = []
+    matches = []
     for mtu in mtus:
         for number in range(_rounds(brevity)):
-            found += [
+            matches += [
                 _trial(_across(mtu, number), ACROSS, mtu, "kernel", brevity),
                 _trial(_beside(mtu, number), BESIDE, mtu, "kernel", brevity),
             ]
-        found.append(_trial(_user_space(mtu), ACROSS, mtu, "software", brevity))
-    return found
+        matches.append(_trial(_user_space(mtu), ACROSS, mtu, "software", brevity))
+    return matches
 
 
 def _rounds(brevity: float) -> int:
@@ -77,16 +77,16 @@ def _user_space(mtu: int) -> str:
 
 def measure(lab: Lab) -> Outcome:
     every = trials(lab.brevity)
-    found = lab.measure(every)
+    result = lab.measure(every)
     mtus = sorted({trial.emulation["mtu"] for trial in every})
     rounds = range(_rounds(lab.brevity))
-    pairs = {mtu: [(found[_across(mtu, one)], found[_beside(mtu, one)]) for one in rounds] for mtu in mtus}
-    user = [found[_user_space(mtu)] for mtu in mtus]
+    pairs = {mtu: [(result[_across(mtu, item)], result[_beside(mtu, item)]) for item in rounds] for mtu in mtus}
+    user = [result[_user_space(mtu)] for mtu in mtus]
     gbps = {
         "eBPF": [statistics.median(_forwarded(across) for across, _ in pairs[mtu]) / 1e9 for mtu in mtus],
-        "user space": [_forwarded(one) / 1e9 for one in user],
+        "user space": [_forwarded(item) / 1e9 for item in user],
     }
-    cpu = {"eBPF": [_kernel_cpu(pairs[mtu]) for mtu in mtus], "user space": [_process_cpu(one) for one in user]}
+    cpu = {"eBPF": [_kernel_cpu(pairs[mtu]) for mtu in mtus], "user space": [_process_cpu(item) for item in user]}
     rows = []
     for kind in ("eBPF", "user space"):
         for mtu, paper in PAPER_CPU.items():
@@ -107,12 +107,12 @@ def measure(lab: Lab) -> Outcome:
                 line(
                     f"CPU for 4 Gb/s, {kind} (tenths of two cores)",
                     mtus,
-                    [None if one is None else one / 10 for one in values],
+                    [None if value is None else value / 10 for value in values],
                 )
                 for kind, values in cpu.items()
             ),
             line("paper: forwards (Gb/s)", list(PAPER_CPU), [PAPER_GBPS] * 2, paper=True),
-            line("paper: CPU (tenths)", list(PAPER_CPU), [one / 10 for one in PAPER_CPU.values()], paper=True),
+            line("paper: CPU (tenths)", list(PAPER_CPU), [item / 10 for item in PAPER_CPU.values()], paper=True),
         ],
         axes=("MTU (bytes)", "forwarded (Gb/s), CPU (tenths)"),
         choices=[
@@ -131,7 +131,9 @@ def _cpu_row(name: str, paper: float, ours: float | None) -> Row:
 
 def _forwarded(measured: Measured) -> float:
     """Bits per second that the server in the middle relayed."""
-    return float(next(one["relayed_bits_per_sec"] for one in measured.report["per_server"] if one["server"] == CENTRE))
+    return float(
+        next(server["relayed_bits_per_sec"] for server in measured.report["per_server"] if server["server"] == CENTRE)
+    )
 
 
 def _percent(cores: float, forwarded_bits_per_sec: float) -> float | None:
@@ -142,10 +144,10 @@ def _percent(cores: float, forwarded_bits_per_sec: float) -> float | None:
 
 def _kernel_cpu(pairs: list[tuple[Measured, Measured]]) -> float | None:
     """None where the machine's noise hides the difference."""
-    found = statistics.median(
+    result = statistics.median(
         _more_cores(*pair) / _forwarded(pair[0]) if _forwarded(pair[0]) else 0.0 for pair in pairs
     )
-    return _percent(found * 1e9, 1e9) if found > 0 else None
+    return _percent(result * 1e9, 1e9) if result > 0 else None
 
 
 def _more_cores(across: Measured, beside: Measured) -> float:

@@ -33,8 +33,8 @@ DRAWN = "the 256 flows of a rack are drawn by hash: they do not divide exactly"
 
 def trial(lab: Lab, name: str, balance: str) -> Trial:
     """From every server of the hot racks to every server of the other loop."""
-    names = [one["name"] for one in lab.engine.emulation_network(SUBWAYS)["servers"]]
-    hot = [rack * SERVERS_OF_RACK + one for rack in HOT_RACKS for one in range(SERVERS_OF_RACK)]
+    names = [server["name"] for server in lab.engine.emulation_network(SUBWAYS)["servers"]]
+    hot = [rack * SERVERS_OF_RACK + index for rack in HOT_RACKS for index in range(SERVERS_OF_RACK)]
     far = range(RACKS_OF_LOOP * SERVERS_OF_RACK, 2 * RACKS_OF_LOOP * SERVERS_OF_RACK)
     return Trial(
         name,
@@ -57,9 +57,9 @@ def trial(lab: Lab, name: str, balance: str) -> Trial:
 def loads(lab: Lab, found: Measured) -> list[float]:
     """The upward rate of each of the three ToRs, in Mb/s."""
     network = lab.engine.emulation_network(SUBWAYS)
-    servers = {one["id"] for one in network["servers"]}
+    servers = {server["id"] for server in network["servers"]}
     tors = sorted({link["b"][0] for link in network["links"] if link["a"][0] in servers})
-    carried = [one["ab_bits_per_sec"] for one in found.report["per_link"]]
+    carried = [item["ab_bits_per_sec"] for item in found.report["per_link"]]
     of = zip(network["links"], carried, strict=True)
     up: dict[int, float] = dict.fromkeys(tors, 0.0)
     for link, bits in of:
@@ -69,8 +69,8 @@ def loads(lab: Lab, found: Measured) -> list[float]:
 
 
 def measure(lab: Lab) -> Outcome:
-    found = lab.measure([trial(lab, EQUAL, "ecmp"), trial(lab, BY_LOAD, "lb")])
-    equal, by_load = loads(lab, found[EQUAL]), loads(lab, found[BY_LOAD])
+    result = lab.measure([trial(lab, EQUAL, "ecmp"), trial(lab, BY_LOAD, "lb")])
+    equal, by_load = loads(lab, result[EQUAL]), loads(lab, result[BY_LOAD])
     left, shared, right = equal
     return Outcome(
         rows=[

@@ -56,7 +56,9 @@ class Trial:
     @property
     def secs(self) -> float:
         measured = self.expect_secs if self.expect_secs is not None else self.emulation["seconds"]
-        return OVERHEAD_SECS + measured + sum(self.emulation.get(f"{one}_secs", 0.0) for one in ("settle", "calibrate"))
+        return (
+            OVERHEAD_SECS + measured + sum(self.emulation.get(f"{item}_secs", 0.0) for item in ("settle", "calibrate"))
+        )
 
     def document(self) -> Json:
         """As an experiment: anybody can repeat it with `cubeyard emulate` or as a run."""
@@ -69,8 +71,8 @@ class Trial:
             "link_gbps": self.link_bits_per_sec / 1e9,
             "seeds": [self.seed],
         }
-        asked = ExperimentCreate.model_validate(question)
-        return {**asked.model_dump(mode="json"), "plan": {"spec": normal_spec(self.spec)}}
+        request = ExperimentCreate.model_validate(question)
+        return {**request.model_dump(mode="json"), "plan": {"spec": normal_spec(self.spec)}}
 
 
 @dataclass
@@ -141,7 +143,7 @@ class Measured:
     def node_cpu(self, server: str) -> float:
         """Mean share of a core that a server's process took."""
         row = self.network["servers"]["name"].index(server)
-        return float(np.mean([one[row] for one in self.cpu])) if self.cpu else 0.0
+        return float(np.mean([item[row] for item in self.cpu])) if self.cpu else 0.0
 
 
 class Lab:
@@ -176,11 +178,11 @@ class Lab:
         later trials depend on earlier results."""
         self._ready()
         self._total_secs = in_all_secs or sum(trial.secs for trial in trials)
-        found = {}
+        result = {}
         for trial in trials:
-            found[trial.name] = self._measure(trial)
+            result[trial.name] = self._measure(trial)
             self._done_secs += trial.secs
-        return found
+        return result
 
     def tell(self, share: float, trial: Trial) -> None:
         """Raises CancelledError when nobody waits any longer."""

@@ -58,7 +58,7 @@ class Row:
         return "within band" if self.low - slack <= self.ours <= self.high + slack else "differs"
 
     def document(self) -> Json:
-        found: Json = {
+        result: Json = {
             "name": self.name,
             "paper": None if self.predicted_by else self.expected,
             "ours": self.ours,
@@ -68,10 +68,10 @@ class Row:
             "verdict": self.verdict,
         }
         if self.deviation is not None:
-            found["deviation"] = self.deviation
+            result["deviation"] = self.deviation
         if self.predicted_by:
-            found |= {"predicted": self.expected, "predicted_by": self.predicted_by}
-        return {**found, "reason": self.reason} if self.reason and self.verdict != "matches" else found
+            result |= {"predicted": self.expected, "predicted_by": self.predicted_by}
+        return {**result, "reason": self.reason} if self.reason and self.verdict != "matches" else result
 
 
 def near(

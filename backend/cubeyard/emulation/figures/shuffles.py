@@ -59,9 +59,12 @@ def spec(wiring_type: int, racks: int, loops: int, **more: object) -> Json:
 
 def job(lab: Lab, of: Json, racks: Sequence[int]) -> Json:
     """All to all among the servers of these racks, counted over all loops."""
-    names = [one["name"] for one in lab.engine.emulation_network(of)["servers"]]
+    names = [server["name"] for server in lab.engine.emulation_network(of)["servers"]]
     per_rack = of["q"] // of["p"]
-    return {"kind": "shuffle", "servers": [names[rack * per_rack + one] for rack in racks for one in range(per_rack)]}
+    return {
+        "kind": "shuffle",
+        "servers": [names[rack * per_rack + index] for rack in racks for index in range(per_rack)],
+    }
 
 
 def fluid_secs(lab: Lab, of: Json, workload: Json, balance: str, flow_bytes: float = FLOW_BYTES) -> float:
@@ -80,15 +83,15 @@ def fluid_secs(lab: Lab, of: Json, workload: Json, balance: str, flow_bytes: flo
         "max_min": True,
     }
     seeds = range(SEED, SEED + FLUID_SEEDS)
-    found = (orjson.loads(lab.engine.predict_json(of, {**question, "seeds": [seed]})) for seed in seeds)
-    return mean(float(one["completion"]["last_secs"]) for one in found)
+    result = (orjson.loads(lab.engine.predict_json(of, {**question, "seeds": [seed]})) for seed in seeds)
+    return mean(float(item["completion"]["last_secs"]) for item in result)
 
 
 def trial(lab: Lab, name: str, of: Json, workload: Json, balance: str, flow_bytes: float = FLOW_BYTES) -> Trial:
     """The job with real packets."""
     expected = fluid_secs(lab, of, workload, balance, flow_bytes)
-    one = _trial(name, of, workload, balance, flow_bytes * lab.brevity, max(SLACK * expected, 10.0))
-    return replace(one, expect_secs=1.3 * expected)
+    item = _trial(name, of, workload, balance, flow_bytes * lab.brevity, max(SLACK * expected, 10.0))
+    return replace(item, expect_secs=1.3 * expected)
 
 
 def _trial(name: str, of: Json, workload: Json, balance: str, flow_bytes: float, secs: float) -> Trial:
@@ -129,5 +132,5 @@ def ended(found: dict[str, Measured], names: Iterable[str]) -> str:
     """How long each job took."""
     secs = ((name, found[name].end_secs) for name in names)
     return "the jobs took " + ", ".join(
-        f"{name}: {'longer than their time' if one is None else f'{one:.1f} s'}" for name, one in secs
+        f"{name}: {'longer than their time' if item is None else f'{item:.1f} s'}" for name, item in secs
     )

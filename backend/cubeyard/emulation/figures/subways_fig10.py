@@ -32,20 +32,20 @@ def trials(lab: Lab) -> list[Trial]:
 
 
 def measure(lab: Lab) -> Outcome:
-    found = lab.measure(trials(lab))
+    result = lab.measure(trials(lab))
     fluid = {key: fluid_secs(lab, plan, workload, key[0]) for key, (plan, workload) in asked(lab).items()}
-    ours = {key: speedup(found[BEFORE], found[name_of(*key)]) for key in fluid if key[1]}
+    ours = {key: speedup(result[BEFORE], result[name_of(*key)]) for key in fluid if key[1]}
     ideal = {key: fluid["ecmp", 0] / secs for key, secs in fluid.items() if key[1]}
     return Outcome(
         rows=rows(ours, ideal),
         series=[
             *(
-                line(f"{title}, measured", list(LOOPS), [ours[one, size] for size in LOOPS])
-                for one, title in BALANCES.items()
+                line(f"{title}, measured", list(LOOPS), [ours[item, size] for size in LOOPS])
+                for item, title in BALANCES.items()
             ),
             *(
-                line(f"{title}, ideal fluid", list(LOOPS), [ideal[one, size] for size in LOOPS])
-                for one, title in BALANCES.items()
+                line(f"{title}, ideal fluid", list(LOOPS), [ideal[item, size] for size in LOOPS])
+                for item, title in BALANCES.items()
             ),
             line("paper: Type 1", [2, 3], [1.3, 1.64], paper=True),
             line("paper: Type 1LB", [3], [1.85], paper=True),
@@ -54,22 +54,22 @@ def measure(lab: Lab) -> Outcome:
         choices=[
             *CHOICES,
             f"{RACKS} racks with 552 flows: three loops of two, two of three, or two of four, of which the second has two idle racks",
-            ended(found, found),
+            ended(result, result),
         ],
     )
 
 
 def rows(ours: dict[tuple[str, int], float | None], ideal: dict[tuple[str, int], float]) -> list[Row]:
     """Compared with the paper, and with the flow engine's speedup for the same scaled network."""
-    told = [
-        near(f"l = {size}, {BALANCES[one]}", "x", paper, ours[one, size], BAND, TCP)
-        for (one, size), paper in PAPER.items()
+    reported = [
+        near(f"l = {size}, {BALANCES[item]}", "x", paper, ours[item, size], BAND, TCP)
+        for (item, size), paper in PAPER.items()
     ]
-    found = ours["ecmp", 4], ours["ecmp", 3]
-    ratio = found[0] / found[1] if found[0] and found[1] else None
-    told.append(Row("Type 1 at l = 4 over l = 3: less than", "x", None, ratio, 0.0, 1.0, reason=TCP))
-    told += [
-        beside_fluid(f"l = {size}, {BALANCES[one]}, by the ideal fluid", one, ideal[one, size], ours[one, size])
-        for one, size in ideal
+    result = ours["ecmp", 4], ours["ecmp", 3]
+    ratio = result[0] / result[1] if result[0] and result[1] else None
+    reported.append(Row("Type 1 at l = 4 over l = 3: less than", "x", None, ratio, 0.0, 1.0, reason=TCP))
+    reported += [
+        beside_fluid(f"l = {size}, {BALANCES[item]}, by the ideal fluid", item, ideal[item, size], ours[item, size])
+        for item, size in ideal
     ]
-    return told
+    return reported

@@ -36,24 +36,24 @@ def name_of(title: str, ports: int) -> str:
 def asked(lab: Lab) -> dict[str, tuple[Json, Json, str]]:
     """Plan, job and balance of each shuffle. The number of aggregation switches grows with the
     ports, to keep ToRs at 4:1."""
-    found = {}
+    result = {}
     for ports in PORTS:
         more: Json = {"p": ports, "q": ports * SERVERS_OF_RACK, "aggs_per_cluster": ports}
         for wiring_type, balance, title in ((0, "ecmp", "Type 0"), *VARIANTS):
             plan = spec(wiring_type, RACKS_OF_LOOP, 1, **more)
-            found[name_of(title, ports)] = (plan, job(lab, plan, range(RACKS)), balance)
-    return found
+            result[name_of(title, ports)] = (plan, job(lab, plan, range(RACKS)), balance)
+    return result
 
 
 def measure(lab: Lab) -> Outcome:
     shuffles = asked(lab)
-    found = lab.measure([trial(lab, name, *of, FLOW_BYTES) for name, of in shuffles.items()])
+    result = lab.measure([trial(lab, name, *of, FLOW_BYTES) for name, of in shuffles.items()])
     fluid = {name: fluid_secs(lab, *of, FLOW_BYTES) for name, of in shuffles.items()}
     ours: dict[str, list[float | None]] = {}
     ideal: dict[str, list[float]] = {}
     for _, _, title in VARIANTS:
         pairs = [(name_of("Type 0", ports), name_of(title, ports)) for ports in PORTS]
-        ours[title] = [speedup(found[before], found[after]) for before, after in pairs]
+        ours[title] = [speedup(result[before], result[after]) for before, after in pairs]
         ideal[title] = [fluid[before] / fluid[after] for before, after in pairs]
     return Outcome(
         rows=rows(ours, ideal),
@@ -66,7 +66,7 @@ def measure(lab: Lab) -> Outcome:
             *CHOICES,
             f"2.4 MB a flow here: a job lasts some ten periods of LB. {RACKS} of {RACKS_OF_LOOP} racks of a loop in one cluster; two, three and four ports for the paper's two, four and six, and as "
             "many aggregation switches. Each point stands beside type 0 with as many ports",
-            ended(found, shuffles),
+            ended(result, shuffles),
         ],
     )
 
@@ -77,11 +77,11 @@ def rows(ours: Mapping[str, Sequence[float | None]], ideal: Mapping[str, Sequenc
     adds = [b / a if a and b else None for a, b in zip(plain, by_load, strict=True)]
     shrinks = adds[-1] / adds[0] if adds[0] and adds[-1] else None
     grows = plain[-1] / plain[0] if plain[0] and plain[-1] else None
-    found = [
+    matches = [
         Row("what LB adds, 4 ports over 2: less than", "x", None, shrinks, 0.0, 1.0, reason=WORDS),
         Row("type 1, 4 ports over 2: more than", "x", None, grows, 1.0, 3.0, reason=WORDS),
     ]
-    return found + [
+    return matches + [
         beside_fluid(f"{name_of(title, ports)}, by the ideal fluid", balance, expected, got)
         for _, balance, title in VARIANTS
         for ports, expected, got in zip(PORTS, ideal[title], ours[title], strict=True)

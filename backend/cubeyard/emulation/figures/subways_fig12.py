@@ -107,10 +107,10 @@ def spec(wiring_type: int, ratio: float) -> Json:
 
 def ends(lab: Lab, plan: Json) -> tuple[list[str], list[str]]:
     """Memcache and web servers."""
-    names = [one["name"] for one in lab.engine.emulation_network(plan)["servers"]]
+    names = [server["name"] for server in lab.engine.emulation_network(plan)["servers"]]
     memcache = [at // SERVERS_OF_RACK in MEMCACHE for at in range(len(names))]
-    servers = [name for name, one in zip(names, memcache, strict=True) if one]
-    return servers, [name for name, one in zip(names, memcache, strict=True) if not one]
+    servers = [name for name, item in zip(names, memcache, strict=True) if item]
+    return servers, [name for name, item in zip(names, memcache, strict=True) if not item]
 
 
 def workload(lab: Lab, plan: Json, per_sec: float, bound_secs: float) -> Json:
@@ -146,8 +146,8 @@ def trial(lab: Lab, variant: Variant, ratio: float, per_sec: float) -> Trial:
 
 def answered(found: Measured) -> Answered:
     """The results of the counted requests."""
-    told = found.report["latency_secs"]
-    return Answered(told["requests"], told["answered"], told["mean"])
+    latency_secs = found.report["latency_secs"]
+    return Answered(latency_secs["requests"], latency_secs["answered"], latency_secs["mean"])
 
 
 def simulated(lab: Lab, variant: Variant, ratio: float, per_sec: float, seed: int = SEED) -> Answered:
@@ -155,14 +155,14 @@ def simulated(lab: Lab, variant: Variant, ratio: float, per_sec: float, seed: in
     are shorter by the same factor."""
     plan = spec(variant.wiring_type, ratio)
     at_plan = per_sec * RATE_SCALE
-    asked = workload(lab, plan, at_plan, BOUND_SECS)
+    request = workload(lab, plan, at_plan, BOUND_SECS)
     period = REBIND_SECS / RATE_SCALE
-    count = int(asked["rate_per_sec"] * (WARM_UP + COUNTED) * period) + 1
+    count = int(request["rate_per_sec"] * (WARM_UP + COUNTED) * period) + 1
     experiment = {
         "engine": "packet",
         "routing": SCHEMES[variant.balance],
         "seeds": [seed],
-        "workload": {**asked, "count": count},
+        "workload": {**request, "count": count},
         "packet": {
             "transport": "udp",
             "header_bytes": HEADERS,
@@ -180,15 +180,15 @@ def fluid_per_sec(lab: Lab, variant: Variant, ratio: float) -> float:
     plan = spec(variant.wiring_type, ratio)
     servers, clients = ends(lab, plan)
     question = {
-        "workload": {"kind": "matrix", "entries": [[one, other, 1.0] for one in servers for other in clients]},
+        "workload": {"kind": "matrix", "entries": [[server, other, 1.0] for server in servers for other in clients]},
         "routing": SCHEMES[variant.balance],
         "flow_gigabits": FLUID_GIGABITS,
         "max_min": True,
         "seeds": [SEED],
     }
-    found = orjson.loads(lab.engine.predict_json(plan, question))
+    result = orjson.loads(lab.engine.predict_json(plan, question))
     gigabits = FLUID_GIGABITS * len(servers) * len(clients)
-    return gigabits * 1e9 / float(found["completion"]["last_secs"]) / (8 * RESPONSE_BYTES) / RATE_SCALE
+    return gigabits * 1e9 / float(result["completion"]["last_secs"]) / (8 * RESPONSE_BYTES) / RATE_SCALE
 
 
 def greatest(sustains: Callable[[float], bool], least: float, most: float, halvings: int) -> float:
@@ -211,25 +211,25 @@ def mqps(per_sec: float) -> float:
 def measure(lab: Lab) -> Outcome:
     ratios = RATIOS if lab.brevity >= 1 else RATIOS[:1]
     halvings = HALVINGS if lab.brevity >= 1 else SHORT_HALVINGS
-    fluid = {one.title: [fluid_per_sec(lab, one, ratio) for ratio in ratios] for one in VARIANTS}
+    fluid = {item.title: [fluid_per_sec(lab, item, ratio) for ratio in ratios] for item in VARIANTS}
     seeds = range(SEED, SEED + (SEEDS if lab.brevity >= 1 else 1))
-    packets = {one.title: [by_packets(lab, one, ratio, seeds) for ratio in ratios] for one in VARIANTS}
+    packets = {item.title: [by_packets(lab, item, ratio, seeds) for ratio in ratios] for item in VARIANTS}
     in_all_secs = len(ratios) * len(VARIANTS) * halvings * trial(lab, VARIANTS[0], ratios[0], 1e3).secs
-    ours: dict[str, list[float]] = {one.title: [] for one in VARIANTS}
+    ours: dict[str, list[float]] = {item.title: [] for item in VARIANTS}
     for variant in VARIANTS:
         for ratio, expected in zip(ratios, packets[variant.title], strict=True):
 
             def sustains(per_sec: float, variant: Variant = variant, ratio: float = ratio) -> bool:
-                asked = trial(lab, variant, ratio, per_sec)
-                found = answered(lab.measure([asked], in_all_secs)[asked.name])
-                return found.sustained(BOUND_SECS * RATE_SCALE)
+                request = trial(lab, variant, ratio, per_sec)
+                result = answered(lab.measure([request], in_all_secs)[request.name])
+                return result.sustained(BOUND_SECS * RATE_SCALE)
 
             ours[variant.title].append(greatest(sustains, SEARCHED[0] * expected, SEARCHED[1] * expected, halvings))
     return Outcome(
         rows=rows(ratios, ours, packets),
         series=[
-            *(line(f"{title}, measured", ratios, [mqps(one) for one in of]) for title, of in ours.items()),
-            *(line(f"{title}, packet engine", ratios, [mqps(one) for one in packets[title]]) for title in SHOWN),
+            *(line(f"{title}, measured", ratios, [mqps(item) for item in of]) for title, of in ours.items()),
+            *(line(f"{title}, packet engine", ratios, [mqps(packet) for packet in packets[title]]) for title in SHOWN),
             line("paper: Type 0", [5.0], [PAPER_MQPS], paper=True),
             line("paper: Type 1D", [10.0], [PAPER_MQPS], paper=True),
         ],
@@ -237,7 +237,7 @@ def measure(lab: Lab) -> Outcome:
         choices=[
             *choices(halvings),
             "an ideal fluid over paths that are drawn has, in million queries a second, "
-            + "; ".join(f"{title}: {', '.join(f'{mqps(one):.1f}' for one in of)}" for title, of in fluid.items()),
+            + "; ".join(f"{title}: {', '.join(f'{mqps(item):.1f}' for item in of)}" for title, of in fluid.items()),
         ],
     )
 
@@ -261,11 +261,11 @@ def rows(ratios: Sequence[float], ours: dict[str, list[float]], packets: dict[st
     """The text's claims, then the packet engine's results for the same network."""
 
     def over_type_0(of: dict[str, list[float]], title: str) -> list[float]:
-        return [one / zero for one, zero in zip(of[title], of["Type 0"], strict=True)]
+        return [item / zero for item, zero in zip(of[title], of["Type 0"], strict=True)]
 
     detours = over_type_0(ours, "Type 1D")
     low, high = DETOURS[0] * (1 - BAND), DETOURS[1] * (1 + BAND)
-    found = [
+    matches = [
         near("type 1 over type 0, mean", "x", 1.2, fmean(over_type_0(ours, "Type 1")), BAND, HASHES),
         near("type 1LB over type 0, mean", "x", 1.6, fmean(over_type_0(ours, "Type 1LB")), BAND, HASHES),
         Row("type 1D over type 0, least", "x", DETOURS[0], min(detours), low, high, 0.1, FILLED),
@@ -274,8 +274,10 @@ def rows(ratios: Sequence[float], ours: dict[str, list[float]], packets: dict[st
     for title, ratio, reason in (("Type 0", 5.0, HASHES), ("Type 1D", 10.0, ENOUGH)):
         if ratio in ratios:
             at = mqps(ours[title][ratios.index(ratio)])
-            found.append(near(f"{title.replace('Type', 'type')} at {ratio:g}:1", "Mq/s", PAPER_MQPS, at, BAND, reason))
-    return found + [
+            matches.append(
+                near(f"{title.replace('Type', 'type')} at {ratio:g}:1", "Mq/s", PAPER_MQPS, at, BAND, reason)
+            )
+    return matches + [
         near(
             f"{title.replace('Type', 'type')} at {ratio:g}:1, by the packet engine",
             "Mq/s",

@@ -86,7 +86,7 @@ def trial(lab: Lab, load: float, number: int, around: bool) -> Trial:
     """Between the hot rack and every server of the other loop: around by relays, or straight over
     wide uplinks."""
     plan = spec(uplink_gbps(load) if around else WIDE_GBPS)
-    names = [one["name"] for one in lab.engine.emulation_network(plan)["servers"]]
+    names = [server["name"] for server in lab.engine.emulation_network(plan)["servers"]]
     hot, far = names[HOT], names[RACKS_OF_LOOP:]
     entries = [[a, b, 1.0] for other in far for a, b in ((hot, other), (other, hot))]
     sent = OVER_UPLINK * uplink_gbps(load) / PLAN_GBPS * LINK_BITS_PER_SEC
@@ -127,7 +127,7 @@ def relayed(found: Measured) -> dict[int, float]:
 def more_cores(around: Measured, straight: Measured) -> float:
     """Cores that the run takes more than for the same goodput straight."""
     as_much = around.goodput_bits_per_sec / straight.goodput_bits_per_sec if straight.goodput_bits_per_sec else 1.0
-    shares = [one.report["fidelity"]["own_cpu"] or 0.0 for one in (around, straight)]
+    shares = [item.report["fidelity"]["own_cpu"] or 0.0 for item in (around, straight)]
     return (shares[0] - as_much * shares[1]) * (os.cpu_count() or 1)
 
 
@@ -135,10 +135,10 @@ def point(pairs: Sequence[tuple[Measured, Measured]]) -> Point:
     """The busiest relay's part of the difference, by what relays carry; the middle of the
     rounds."""
     carried = [relayed(around) for around, _ in pairs]
-    busiest = median(max(one.values()) for one in carried)
+    busiest = median(max(item.values()) for item in carried)
     cost = median(
-        more_cores(*pair) / sum(one.values()) if any(one.values()) else 0.0
-        for pair, one in zip(pairs, carried, strict=True)
+        more_cores(*pair) / sum(item.values()) if any(item.values()) else 0.0
+        for pair, item in zip(pairs, carried, strict=True)
     )
     return Point(busiest / 1e9, cost * busiest)
 
@@ -146,7 +146,7 @@ def point(pairs: Sequence[tuple[Measured, Measured]]) -> Point:
 def fit(points: Sequence[Point]) -> tuple[float, float, float]:
     """The least squares' line, cores for each Gb/s and cores at none, and the share of the variance
     that it explains (R²)."""
-    x, y = (np.array(values) for values in zip(*((one.gbps, one.cpu) for one in points), strict=True))
+    x, y = (np.array(values) for values in zip(*((item.gbps, item.cpu) for item in points), strict=True))
     slope, least = np.polyfit(x, y, 1)
     rest = ((y - slope * x - least) ** 2).sum()
     spread = ((y - y.mean()) ** 2).sum()
@@ -157,23 +157,23 @@ def measure(lab: Lab) -> Outcome:
     loads = LOADS if lab.brevity >= 1 else SHORT_LOADS
     rounds = range(ROUNDS if lab.brevity >= 1 else 1)
     ways = [(load, number, around) for number in rounds for load in loads for around in (True, False)]
-    found = lab.measure([trial(lab, *way) for way in ways])
+    result = lab.measure([trial(lab, *way) for way in ways])
     pairs = {
-        load: [(found[name_of(load, number, True)], found[name_of(load, number, False)]) for number in rounds]
+        load: [(result[name_of(load, number, True)], result[name_of(load, number, False)]) for number in rounds]
         for load in loads
     }
     points = [point(pairs[load]) for load in loads]
     slope, least, explained = fit(points)
     port_gbps = LINK_BITS_PER_SEC / 1e9
-    loads_found = [100 * one.gbps / port_gbps for one in points]
+    loads_found = [100 * item.gbps / port_gbps for item in points]
     delivered = min(
         around.goodput_bits_per_sec / straight.goodput_bits_per_sec for of in pairs.values() for around, straight in of
     )
     return Outcome(
         rows=rows(loads_found, slope, explained, 100 * delivered),
         series=[
-            line("CPU, measured", loads_found, [100 * one.cpu for one in points]),
-            line("line through it", loads_found, [100 * (slope * one.gbps + least) for one in points]),
+            line("CPU, measured", loads_found, [100 * item.cpu for item in points]),
+            line("line through it", loads_found, [100 * (slope * item.gbps + least) for item in points]),
         ],
         axes=("detours through a relay (% of a port)", "CPU (% of a core)"),
         choices=[

@@ -39,20 +39,20 @@ def name_of(title: str, loops: int, racks: int) -> str:
 
 def asked(lab: Lab) -> dict[str, tuple[Json, Json, str]]:
     """Plan, job and balance of each shuffle."""
-    found = {}
+    result = {}
     for loops, sizes, variants in ((1, ONE_LOOP, IN_ONE), (2, TWO_LOOPS, IN_TWO)):
         for size in sizes:
             racks = [loop * RACKS_OF_LOOP + rack for loop in range(loops) for rack in range(size)]
             for wiring_type, balance, title in [(0, "ecmp", "Type 0"), *variants]:
                 more = {**(CLUSTERS if loops == 2 else {}), **(SPREAD if wiring_type == 2 else {})}
                 plan = spec(wiring_type, RACKS_OF_LOOP, 1, **more)
-                found[name_of(title, loops, size)] = (plan, job(lab, plan, racks), balance)
-    return found
+                result[name_of(title, loops, size)] = (plan, job(lab, plan, racks), balance)
+    return result
 
 
 def measure(lab: Lab) -> Outcome:
     shuffles = asked(lab)
-    found = lab.measure([trial(lab, name, *of) for name, of in shuffles.items()])
+    result = lab.measure([trial(lab, name, *of) for name, of in shuffles.items()])
     fluid = {name: fluid_secs(lab, *of) for name, of in shuffles.items()}
     rows, series = [], []
     for loops, sizes, variants in ((1, ONE_LOOP, IN_ONE), (2, TWO_LOOPS, IN_TWO)):
@@ -60,8 +60,8 @@ def measure(lab: Lab) -> Outcome:
         before = [name_of("Type 0", loops, size) for size in sizes]
         for _, balance, title in variants:
             after = [name_of(title, loops, size) for size in sizes]
-            ours = [speedup(found[one], found[other]) for one, other in zip(before, after, strict=True)]
-            ideal = [fluid[one] / fluid[other] for one, other in zip(before, after, strict=True)]
+            ours = [speedup(result[item], result[other]) for item, other in zip(before, after, strict=True)]
+            ideal = [fluid[item] / fluid[other] for item, other in zip(before, after, strict=True)]
             rows += [
                 beside_fluid(name, balance, *row)
                 for name, row in zip(after, zip(ideal, ours, strict=True), strict=True)
@@ -80,6 +80,6 @@ def measure(lab: Lab) -> Outcome:
             f"loops of {RACKS_OF_LOOP} racks, ToRs 4:1: the paper's loops of 12 at 5:1 peak at {PEAK} for 60 of 180 servers in one "
             f"loop, and at {CROSS_PEAK} for type 2D over two. Beside each speedup stands the flow engine's of this network",
             "towards hot racks the switches above ToRs divide what has come to them, where the fluid's sources choose",
-            ended(found, shuffles),
+            ended(result, shuffles),
         ],
     )

@@ -61,9 +61,9 @@ def split_trial(lab: Lab) -> Trial:
     """Flows from each server of the first racks to the same number of servers of the other loop, at
     a rate that fills no link."""
     plan = beside(25.0)
-    names = [one["name"] for one in lab.engine.emulation_network(plan)["servers"]]
+    names = [server["name"] for server in lab.engine.emulation_network(plan)["servers"]]
     count, loop = RACKS * SERVERS_OF_RACK, RACKS_OF_LOOP * SERVERS_OF_RACK
-    entries = [[one, other, 1.0] for one in names[:count] for other in names[loop : loop + count]]
+    entries = [[name, other, 1.0] for name in names[:count] for other in names[loop : loop + count]]
     return Trial(
         SPLIT,
         plan,
@@ -96,13 +96,13 @@ def slow_share(found: Measured) -> float:
 def measure(lab: Lab) -> Outcome:
     shuffles = asked(lab)
     trials = [trial(lab, name, plan, workload, balance) for name, (plan, workload, balance) in shuffles.items()]
-    found = lab.measure([*trials, split_trial(lab)])
+    result = lab.measure([*trials, split_trial(lab)])
     fluid = {name: fluid_secs(lab, *of) for name, of in shuffles.items()}
-    ours = {name: speedup(found[BEFORE], found[name]) for name in shuffles if name != BEFORE}
+    ours = {name: speedup(result[BEFORE], result[name]) for name in shuffles if name != BEFORE}
     ideal = {name: fluid[BEFORE] / fluid[name] for name in ours}
     added = list(BALANCES.values())
     return Outcome(
-        rows=rows(ours, ideal, slow_share(found[SPLIT])),
+        rows=rows(ours, ideal, slow_share(result[SPLIT])),
         series=[
             line("one network, measured", list(REPLACED), [ours[name] for name in REPLACED.values()]),
             line("one network, ideal fluid", list(REPLACED), [ideal[name] for name in REPLACED.values()]),
@@ -117,15 +117,15 @@ def measure(lab: Lab) -> Outcome:
             f"{RACKS} of {RACKS_OF_LOOP} racks of a loop; every ToR 4:1. Ports of 10 and 25 Gb/s are 20 and 50 Mb/s here",
             f"which port flows take is counted at {CONNECTIONS} UDP flows of 10 kb/s from each of 16 servers to each of 16 of "
             "another loop: with servers that share a ToR flows take that one first",
-            ended(found, shuffles),
+            ended(result, shuffles),
         ],
     )
 
 
 def rows(ours: dict[str, float | None], ideal: dict[str, float], share: float) -> list[Row]:
     """Compared with the paper, and with the flow engine's speedup for the same scaled network."""
-    told = [near(f"{name} GbE", "x", gbps / 10, ours[name], BAND, TCP) for gbps, name in REPLACED.items()]
-    told.append(
+    reported = [near(f"{name} GbE", "x", gbps / 10, ours[name], BAND, TCP) for gbps, name in REPLACED.items()]
+    reported.append(
         Row(
             "10 GbE beside the old, type 2D",
             "x",
@@ -138,12 +138,12 @@ def rows(ours: dict[str, float | None], ideal: dict[str, float], share: float) -
         )
     )
     balance_of = {name: balance for balance, name in BALANCES.items()}
-    told += [
+    reported += [
         beside_fluid(f"{name}, by the ideal fluid", balance_of.get(name, "ecmp"), ideal[name], ours[name])
         for name in ideal
         if name != "type 2D"
     ]
-    told.append(
+    reported.append(
         Row(
             "of flows, those on the port of 10 beside 25",
             "",
@@ -154,4 +154,4 @@ def rows(ours: dict[str, float | None], ideal: dict[str, float], share: float) -
             reason=DRAWN,
         )
     )
-    return told
+    return reported

@@ -49,7 +49,7 @@ def spec(wiring_type: int) -> Json:
 
 def trial(lab: Lab, wiring_type: int, seed: int) -> Trial:
     """From every server of the racks 1 to 3 to every server of rack 0."""
-    names = [one["name"] for one in lab.engine.emulation_network(spec(wiring_type))["servers"]]
+    names = [server["name"] for server in lab.engine.emulation_network(spec(wiring_type))["servers"]]
     receivers, senders = names[:SERVERS_OF_RACK], names[SERVERS_OF_RACK:]
     expected = TESTBED[wiring_type] / TIME_SCALE * lab.brevity
     return Trial(
@@ -72,18 +72,18 @@ def trial(lab: Lab, wiring_type: int, seed: int) -> Trial:
 
 def measure(lab: Lab) -> Outcome:
     seeds = range(SEED, SEED + (SEEDS if lab.brevity > LEAST_BREVITY else 1))
-    trials = {one: [trial(lab, one, seed) for seed in seeds] for one in TYPES}
-    measured = lab.measure([one for of_type in trials.values() for one in of_type])
-    found = {one: [measured[of.name] for of in of_type] for one, of_type in trials.items()}
+    trials = {item: [trial(lab, item, seed) for seed in seeds] for item in TYPES}
+    measured = lab.measure([item for of_type in trials.values() for item in of_type])
+    result = {item: [measured[of.name] for of in of_type] for item, of_type in trials.items()}
     fluid = {row["name"]: row["ours"] for row in orjson.loads(lab.engine.figure_json(PREDICTED))["rows"]}
-    ideal = {one: fluid[f"Type {one}, testbed"] for one in TYPES}
+    ideal = {item: fluid[f"Type {item}, testbed"] for item in TYPES}
     return Outcome(
         rows=rows(
-            {one: [tail_secs(each, lab.brevity) for each in found[one]] for one in TYPES},
-            {one: fmean(crossing(each) for each in found[one]) for one in TYPES},
+            {item: [tail_secs(each, lab.brevity) for each in result[item]] for item in TYPES},
+            {item: fmean(crossing(each) for each in result[item]) for item in TYPES},
         ),
         series=[
-            *(over(f"type {one}, measured", found[one][0], lab.brevity) for one in TYPES),
+            *(over(f"type {item}, measured", result[item][0], lab.brevity) for item in TYPES),
             *(
                 points(name, of)
                 for name, of in (("testbed", TESTBED), ("simulator", SIMULATOR), ("ideal fluid", ideal))
@@ -105,23 +105,32 @@ def measure(lab: Lab) -> Outcome:
 def rows(tails: dict[int, Sequence[float | None]], crossed: dict[int, float]) -> list[Row]:
     """Rows for the tails by type and seed, in seconds of the testbed, and for the share that
     crossed aggregation switches, in per cent."""
-    means = {one: _mean(tails[one]) for one in TYPES}
+    means = {item: _mean(tails[item]) for item in TYPES}
     of = [("testbed", TESTBED), ("simulator", SIMULATOR)]
-    found = [
-        Row(f"Type {one}, {name}", "s", paper[one], means[one], *BANDS[one], 0.1, TCP, deviation=_deviation(tails[one]))
-        for one in TYPES
+    matches = [
+        Row(
+            f"Type {item}, {name}",
+            "s",
+            paper[item],
+            means[item],
+            *BANDS[item],
+            0.1,
+            TCP,
+            deviation=_deviation(tails[item]),
+        )
+        for item in TYPES
         for name, paper in of
     ]
     ratio = means[0] / means[1] if means[0] and means[1] else None
-    found += [
+    matches += [
         Row(f"Type 0 over type 1, {name}", "times", paper[0] / paper[1], ratio, *RATIOS, 0.1, TCP) for name, paper in of
     ]
     # The share of the three sending racks that do not share a ToR with the fourth; the counters
     # include headers and acknowledgements.
     shares = {0: (97.0, 103.0), 1: (30.0, 37.0)}
-    return found + [
-        Row(f"Type {one}, of the data over aggregation switches", "%", None, crossed[one], *shares[one])
-        for one in TYPES
+    return matches + [
+        Row(f"Type {item}, of the data over aggregation switches", "%", None, crossed[item], *shares[item])
+        for item in TYPES
     ]
 
 
@@ -136,7 +145,7 @@ def crossing(measured: Measured) -> float:
     receivers = set(measured.network["servers"]["id"][:SERVERS_OF_RACK])
     ends = list(zip(links["a"], links["b"], strict=True))
     tors = {above for below, above in ends if below in receivers}
-    down = [one["ba_bits_per_sec"] for one in carried]
+    down = [item["ba_bits_per_sec"] for item in carried]
     received = sum(bits for (below, _), bits in zip(ends, down, strict=True) if below in receivers)
     from_above = sum(bits for (below, _), bits in zip(ends, down, strict=True) if below in tors)
     return 100 * from_above / received if received else 0.0
@@ -156,10 +165,10 @@ def points(name: str, secs: dict[int, float]) -> Json:
 
 
 def _mean(sample: Sequence[float | None]) -> float | None:
-    known = [one for one in sample if one is not None]
+    known = [item for item in sample if item is not None]
     return fmean(known) if known and len(known) == len(sample) else None
 
 
 def _deviation(sample: Sequence[float | None]) -> float | None:
-    known = [one for one in sample if one is not None]
+    known = [item for item in sample if item is not None]
     return stdev(known) if len(known) == len(sample) > 1 else None

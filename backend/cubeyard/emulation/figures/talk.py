@@ -77,15 +77,15 @@ class Talk:
     def answers(self, service: str, wanted: int, secs: float = ANSWER_SECS) -> list[Answer]:
         """The next `wanted` responses of a service. Raises a 503 with the received responses if
         they do not arrive in time."""
-        found: list[Answer] = []
+        matches: list[Answer] = []
         until = time.monotonic() + secs
-        while len(found) < wanted:
+        while len(matches) < wanted:
             if time.monotonic() > until:
-                said = "; ".join(answer.text for answer in found[:3]) or "nothing"
-                detail = f"Of {wanted} answers of {service} {len(found)} came within {secs:g} s: {said}."
+                message = "; ".join(answer.text for answer in matches[:3]) or "nothing"
+                detail = f"Of {wanted} answers of {service} {len(matches)} came within {secs:g} s: {message}."
                 raise ProblemError(503, "cannot-measure", detail)
-            found += [answer for name, answer in _said(self._frame()) if name == service]
-        return found
+            matches += [answer for name, answer in _said(self._frame()) if name == service]
+        return matches
 
     def answers_of(self, wanted: dict[str, int], secs: float = ANSWER_SECS) -> None:
         """Waits until each service has sent the given number of responses. Raises a 503 that names
@@ -104,7 +104,7 @@ class Talk:
     def hops(self) -> list[tuple[int, int]]:
         """All links in both directions, as pairs of nodes."""
         links = [(link.a[0], link.b[0]) for link in self.network.links]
-        return links + [(other, one) for one, other in links]
+        return links + [(other, item) for item, other in links]
 
     def ask(self, server: int, service: str, message: str) -> str:
         """One message, one answer. Raises a 503 for an answer that is an error."""
@@ -133,16 +133,16 @@ class Talk:
             both = columns.get("packets") or []
             for place, count in enumerate(both):
                 packets[place % len(links)][place // len(links)] += int(count or 0)
-            cpu.append([float(one or 0.0) for one in (frame.get("servers") or {}).get("cpu") or []])
-        longest = max((len(one) for one in cpu), default=0)
-        means = [sum(one[row] for one in cpu if row < len(one)) / len(cpu) for row in range(longest)]
+            cpu.append([float(item or 0.0) for item in (frame.get("servers") or {}).get("cpu") or []])
+        longest = max((len(item) for item in cpu), default=0)
+        means = [sum(item[row] for item in cpu if row < len(item)) / len(cpu) for row in range(longest)]
         pairs = [(forth, back) for forth, back in links], [(forth, back) for forth, back in packets]
         return Watched(at_secs - began, *pairs, means)
 
     def rows(self, server: int, section: str) -> list[list[Any]]:
         """A section of a server's state."""
         sections = self._calls.call("inspect", run=self.run_id, server=server)["sections"]
-        return next(one["rows"] for one in sections if one["name"] == section)
+        return next(item["rows"] for item in sections if item["name"] == section)
 
     def register_nanos(self, server: int, register: str, clears: bool) -> float:
         """How long the fabric took to read a register of a server's chip in the kernel, or to clear
@@ -164,7 +164,11 @@ class Talk:
         """Where programs find the chip of a server."""
         runs = self._calls.call("runs")["runs"]
         mounts = [
-            one["mount"] for run in runs if run["run"] == self.run_id for one in run["servers"] if one["id"] == server
+            item["mount"]
+            for run in runs
+            if run["run"] == self.run_id
+            for item in run["servers"]
+            if item["id"] == server
         ]
         if not mounts:
             raise FabricGoneError("The run has no network now.")
@@ -172,13 +176,13 @@ class Talk:
 
     def hops_sent(self, services: Iterable[str]) -> dict[str, dict[tuple[int, int], int]]:
         """By service: the packets that went from a server to its neighbour, since the run began."""
-        found: dict[str, dict[tuple[int, int], int]] = {service: {} for service in services}
+        result: dict[str, dict[tuple[int, int], int]] = {service: {} for service in services}
         for server in self.network.servers:
             for service, port, _, packets, _ in self.rows(server, "service-links"):
-                if service in found:
+                if service in result:
                     hop = (server, self._neighbour[server, port])
-                    found[service][hop] = found[service].get(hop, 0) + packets
-        return found
+                    result[service][hop] = result[service].get(hop, 0) + packets
+        return result
 
     def counter(self, server: int, service: str, name: str) -> int:
         """A counter of a server's service; 0 if it has never counted."""
@@ -190,9 +194,9 @@ class Talk:
         for."""
         waited = 0.0
         while waited < WAIT_SECS:
-            asked = time.monotonic()
+            request = time.monotonic()
             self._frame()
-            waited = time.monotonic() - asked
+            waited = time.monotonic() - request
 
     def _frame(self) -> Json:
         frame = next(self._frames, None)

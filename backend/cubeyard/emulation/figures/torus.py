@@ -76,7 +76,7 @@ class Stress:
         def percentile(percent: int) -> float:
             return float(used[-(-len(used) * percent // 100) - 1]) if used else 0.0
 
-        return cls((float(len(used)), float(sum(used)), *(percentile(one) for one in (50, 90, 99, 100))))
+        return cls((float(len(used)), float(sum(used)), *(percentile(item) for item in (50, 90, 99, 100))))
 
     @classmethod
     def computed(cls, stress: Json) -> Stress:
@@ -244,8 +244,10 @@ def looked_up(
         question = {
             "keys": keys, "exponent": exponent, "lookups": lookups, "batch": batch, "first_way": first_way, "seed": seed,
         }  # fmt: skip
-        found = lab.engine.torus_services(torus(side), {"lookups": question})["lookups"]
-        hops = {name: [hop for hop, count in enumerate(counts) for _ in range(count)] for name, counts in found.items()}
+        result = lab.engine.torus_services(torus(side), {"lookups": question})["lookups"]
+        hops = {
+            name: [hop for hop, count in enumerate(counts) for _ in range(count)] for name, counts in result.items()
+        }
         return LookedUp(hops["routing_service"], hops["cache_service"])
 
     return [of(seed) for seed in range(SEEDS)]
@@ -288,16 +290,16 @@ class Joined:
 def joined(lab: Lab, side: int, drawn: list[Members]) -> tuple[Joined, list[Joined]]:
     """Trees of these joins by the model: the base's joins take the first of several links, and
     drawn ones, over seeds."""
-    asked = [
-        {"root": one.root, "members": one.members, "seed": seed * len(drawn) + at}
+    request = [
+        {"root": item.root, "members": item.members, "seed": seed * len(drawn) + at}
         for seed in range(SEEDS)
-        for at, one in enumerate(drawn)
+        for at, item in enumerate(drawn)
     ]
-    found = lab.engine.torus_services(torus(side), {"joins": asked})["joins"]
-    samples = [found[begin : begin + len(drawn)] for begin in range(0, len(found), len(drawn))]
+    joins = lab.engine.torus_services(torus(side), {"joins": request})["joins"]
+    samples = [joins[begin : begin + len(drawn)] for begin in range(0, len(joins), len(drawn))]
 
     def trees(sample: list[Json], base: str) -> Joined:
-        return Joined([len(one["own"]) for one in sample], [len(one[base]) for one in sample])
+        return Joined([len(item["own"]) for item in sample], [len(item[base]) for item in sample])
 
     return trees(samples[0], "base"), [trees(sample, "base_drawn") for sample in samples]
 
@@ -305,7 +307,7 @@ def joined(lab: Lab, side: int, drawn: list[Members]) -> tuple[Joined, list[Join
 def around(first: float, drawn: list[float]) -> list[float]:
     """The exact value for first links, plus the deviations caused by drawing links: some are busy
     with another join and skipped."""
-    return [first + one - mean(drawn) for one in drawn]
+    return [first + item - mean(drawn) for item in drawn]
 
 
 def told(name: str, unit: str, ours: float | None, low: float, high: float, why: str) -> Row:
@@ -315,7 +317,7 @@ def told(name: str, unit: str, ours: float | None, low: float, high: float, why:
 
 def lines_of(document: Json, what: str) -> list[Json]:
     """The document's computed lines, renamed with `what`."""
-    return [{**one, "name": f"{one['name']}, {what}"} for one in document["series"] if not one["paper"]]
+    return [{**item, "name": f"{item['name']}, {what}"} for item in document["series"] if not item["paper"]]
 
 
 def cumulative(name: str, values: list[float]) -> Json:

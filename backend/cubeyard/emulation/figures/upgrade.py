@@ -40,10 +40,10 @@ def trial(lab: Lab) -> Trial:
 
 
 def measure(lab: Lab) -> Outcome:
-    found = lab.measure([trial(lab)])[NAME]
-    x, y = found.curve(WINDOW_SECS)
+    result = lab.measure([trial(lab)])[NAME]
+    x, y = result.curve(WINDOW_SECS)
     return Outcome(
-        rows=rows(found),
+        rows=rows(result),
         series=[line("goodput", x, [bits / 1e6 for bits in y])],
         axes=("time (s)", "goodput (Mb/s)"),
         choices=[

@@ -147,7 +147,7 @@ def judge(calibration: Calibration | None, observed: Observed) -> Json:
         "late_ticks": round(observed.late_ticks, 4),
         "wait_secs": None if observed.wait_secs is None else round(observed.wait_secs, 5),
         "backlog_drops": observed.backlog_drops,
-        **{name: None if one is None else round(one, 4) for name, one in rounded.items()},
+        **{name: None if item is None else round(item, 4) for name, item in rounded.items()},
         "abt_over_predicted": None if observed.abt_over_predicted is None else round(observed.abt_over_predicted, 4),
         "over_paths": None if observed.over_paths is None else observed.over_paths.document(),
         "short_flows_share": round(observed.short_flows_share, 4),

@@ -79,8 +79,8 @@ class Guard:
         if metric == "stalled-flows":
             return float(reading.stalled_flows)
         now, before = (
-            one.goodput_bits_per_sec if metric.startswith("goodput") else one.abt_bits_per_sec
-            for one in (reading, self._before)
+            item.goodput_bits_per_sec if metric.startswith("goodput") else item.abt_bits_per_sec
+            for item in (reading, self._before)
         )
         if not metric.endswith("-share"):
             return now
@@ -165,21 +165,21 @@ class Guard:
         if self.worst is None:
             return f"{name} was not tested. {why or 'Nothing was received before the first fault.'}"
         if self.broken_at_secs is None:
-            told = f"{name} stayed at or {'below' if most else 'above'} {bound}, or recovered within {secs}."
-            return f"{told} {why}".rstrip()
-        told = f"{name} stayed {'above' if most else 'below'} {bound} for {secs} (until {self.broken_at_secs:.1f} s)"
-        if self.outcome(struck) == "broken":
-            return f"{told}. {why}".rstrip()
-        return (
-            f"{told}, but the run was delayed in {self.delayed:.0%} of that time: this machine may have been the limit."
+            reported = f"{name} stayed at or {'below' if most else 'above'} {bound}, or recovered within {secs}."
+            return f"{reported} {why}".rstrip()
+        reported = (
+            f"{name} stayed {'above' if most else 'below'} {bound} for {secs} (until {self.broken_at_secs:.1f} s)"
         )
+        if self.outcome(struck) == "broken":
+            return f"{reported}. {why}".rstrip()
+        return f"{reported}, but the run was delayed in {self.delayed:.0%} of that time: this machine may have been the limit."
 
 
 class Guards:
     """All hypotheses of a session, each with its own guard."""
 
     def __init__(self, hypotheses: Sequence[Hypothesis]) -> None:
-        self._each = [Guard(one) for one in hypotheses]
+        self._each = [Guard(hypothesis) for hypothesis in hypotheses]
 
     def before(self, reading: Reading) -> None:
         """A reading from before the first fault."""

@@ -108,9 +108,9 @@ def make(
         "per_link": recorder.per_link(),
         "per_flow": recorder.per_flow(),
         "series": {
-            "at_secs": [one[0] for one in recorder.series],
-            "goodput_bits_per_sec": [one[1] for one in recorder.series],
-            "abt_bits_per_sec": [one[2] for one in recorder.series],
+            "at_secs": [item[0] for item in recorder.series],
+            "goodput_bits_per_sec": [item[1] for item in recorder.series],
+            "abt_bits_per_sec": [item[2] for item in recorder.series],
         },
         "timings": timings,
     }

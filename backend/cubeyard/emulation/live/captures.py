@@ -53,7 +53,7 @@ def target_of(hosts: Hosts, network: Network, asked: schemas.CaptureTarget, plac
     server or port that the run does not have."""
     spread = Spread.of(network, hosts.every)
     if asked.link is not None:
-        link = next((one for one in network.links if asked.link in network.link_names(one)), None)
+        link = next((item for item in network.links if asked.link in network.link_names(item)), None)
         if link is None:
             example = network.link_name(network.links[0])
             hint = f"Links are named by their two ends, like {example}."
@@ -67,7 +67,7 @@ def target_of(hosts: Hosts, network: Network, asked: schemas.CaptureTarget, plac
         raise field_error(f"{place}.server", asked.server, f"There is no server {asked.server} in this run.")
     ports = sorted(port for link in network.links for node, port in (link.a, link.b) if node == server)
     if asked.port not in ports:
-        limit = f"one of {', '.join(str(one) for one in ports)}"
+        limit = f"one of {', '.join(str(port) for port in ports)}"
         message = f"Port {asked.port} of server {asked.server} has no link in this run."
         raise field_error(f"{place}.port", asked.port, message, limit=limit)
     return Target(f"{asked.server} p{asked.port}", {"port": [server, asked.port]}, spread.hosts[spread.host_of[server]])
@@ -168,12 +168,12 @@ def make_in_background(
 def make(database: Database, capture_id: str, target: Target, run_id: str, limits: schemas.CaptureLimits) -> None:
     """Capture, and keep the file or why there is none."""
     try:
-        data, found = capture(target, run_id, limits)
+        data, result = capture(target, run_id, limits)
         outcome: Json = {
             "state": "done",
             "data": data,
             "size_bytes": len(data),
-            **{name: found[name] for name in ("packets", "missed", "end")},
+            **{name: result[name] for name in ("packets", "missed", "end")},
         }
     except ProblemError as error:
         outcome = {"state": "failed", "reason": error.detail}

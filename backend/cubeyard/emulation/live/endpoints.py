@@ -105,8 +105,8 @@ def fit_emulation(session: UnitOfWork, engine: EngineOf, request: schemas.FitReq
 def list_upgrades(engine: EngineOf, request: schemas.UpgradeQuestion) -> schemas.UpgradeList:
     """Each with the planner's work order as steps, for `emulation.upgrade`. Nothing is stored."""
     with refused_by_field("body.spec"):
-        found = upgrades_of(engine, request.spec, request.to)
-    return schemas.UpgradeList(upgrades=[schemas.UpgradeOption.model_validate(one) for one in found])
+        result = upgrades_of(engine, request.spec, request.to)
+    return schemas.UpgradeList(upgrades=[schemas.UpgradeOption.model_validate(item) for item in result])
 
 
 @router.get("/runs/{id}/faults", operation_id="list_faults", summary="A run's faults", responses=responses(404, 409))
@@ -292,8 +292,8 @@ def commit_chip_program(
     this one."""
     settings, database = request.app.state.settings, request.app.state.database
     with database.session() as session:
-        found = SessionService(session, engine).program(id, asked)
-    return commit(Hosts.of(settings, Place.of(settings)), found)
+        result = SessionService(session, engine).program(id, asked)
+    return commit(Hosts.of(settings, Place.of(settings)), result)
 
 
 @router.get(

@@ -70,7 +70,7 @@ def inspect_switch(hosts: Hosts, network: Network, run_id: str, name: str) -> sc
             known = fabric.call("inspect", ANSWER_SECS, run=run_id, server=switch)
         except (FabricError, FabricGoneError) as error:
             raise ProblemError(409, "switch-silent", f"Switch {name} does not answer: {error.detail}") from error
-    state.sections = [schemas.InspectionSection.model_validate(one) for one in known["sections"]]
+    state.sections = [schemas.InspectionSection.model_validate(section) for section in known["sections"]]
     _name(network, state.sections)
     return state
 
@@ -134,7 +134,7 @@ class Cells:
         return self._network.name_of.get(int(server), str(server))
 
     def _servers(self, servers: Any) -> list[str]:
-        return [self._server(one) for one in servers]
+        return [self._server(server) for server in servers]
 
     def _flow(self, flow: Json) -> Json:
         """Its ends by name, or by address outside; `flow` is its row, null for another

@@ -31,10 +31,10 @@ def running(hosts: Hosts, network: Network, run_id: str) -> schemas.ChipProgramS
     host = Spread.of(network, hosts.every).hosts[0]
     with FabricClient(host.socket) as fabric:
         try:
-            found = fabric.call("program", READ_SECS, run=run_id)
+            result = fabric.call("program", READ_SECS, run=run_id)
         except FabricError as error:
             raise ProblemError(409, "not-wired", f"The run has no network now: {host.said(error.detail)}") from None
-    return schemas.ChipProgramState(program=found["program"])
+    return schemas.ChipProgramState(program=result["program"])
 
 
 def commit(hosts: Hosts, asked: Commit) -> schemas.ChipCommitted:

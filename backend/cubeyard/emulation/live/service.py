@@ -69,7 +69,7 @@ def network_of(engine: Engine, document: Json) -> Network:
     settings = Emulation.model_validate(document.get("emulation") or {})
     rate = (document.get("link_gbps") or DEFAULT_LINK_GBPS) * 1e9
     _, network = run_network(engine, document["plan"]["spec"], settings, rate)
-    return with_services(network, [one.name for one in settings.services])
+    return with_services(network, [item.name for item in settings.services])
 
 
 ROUTES = ("controllers", "tor-uplinks", "tor-weights", "routes", "groups")
@@ -127,11 +127,11 @@ class SessionService:
         """The faults of a run and their states. Raises a 404, a 409 for a run of another engine."""
         row, document = self._emulated(run_id)
         scheduled, live = self._known(row.id, network_of(self._engine, document), document)
-        said = self._said(row.id)
+        message = self._said(row.id)
         unsaid = {"state": "failed", "reason": NEVER} if row.state in FINISHED else {"state": "waiting"}
         items = []
         for fault in [*scheduled, *live]:
-            frame = said.get(fault.id, unsaid)
+            frame = message.get(fault.id, unsaid)
             items.append(
                 schemas.FaultState(
                     id=fault.id,
@@ -154,8 +154,8 @@ class SessionService:
         number, seed = len(self._orders.injected(row.id)) + 1, document["seeds"][0]
         fault = resolve_live(self._engine, network, asked.model_dump(mode="json"), number, seed)
         scheduled, live = self._known(row.id, network, document)
-        said = self._said(row.id)
-        broken = [one for one in (*scheduled, *live) if said.get(one.id, {}).get("state") == "injected"]
+        message = self._said(row.id)
+        broken = [item for item in (*scheduled, *live) if message.get(item.id, {}).get("state") == "injected"]
         settings = Emulation.model_validate(document.get("emulation") or {})
         ask = (self._engine, network, document["workload"], document.get("routing"), seed, settings)
         before = predict(*ask, Damage.of(broken))
@@ -257,7 +257,7 @@ class SessionService:
             if is_server
             else inspect_switch(hosts, network, row.id, name)
         )
-        sections = [one.model_dump(mode="json") for one in known.sections if one.name in ROUTES]
+        sections = [section.model_dump(mode="json") for section in known.sections if section.name in ROUTES]
         return {"run_id": row.id, "node": name, "id": known.id, "sections": sections}
 
     def capture(
@@ -303,9 +303,9 @@ class SessionService:
         row, document = self._under_way(run_id)
         network = network_of(self._engine, document)
         target = target_of(hosts, network, asked, "query")
-        found = Watched(row.id, network, target, asked, wanted(network, asked))
+        result = Watched(row.id, network, target, asked, wanted(network, asked))
         self._log.record("capture", "opened", row.id, target.name, f"live, run {row.id}")
-        return found
+        return result
 
     def stop_all(self, run_id: str) -> schemas.Order:
         """Order the end of every fault. Raises a 404, a 409 unless the run is under way."""
@@ -334,7 +334,7 @@ class SessionService:
         """The run's faults: the scheduled ones, and those injected while it was under way."""
         seed = document["seeds"][0]
         scheduled = Schedule.read(self._engine, network, document["faults"], seed).faults
-        return scheduled, [live_fault(self._engine, network, one, seed) for one in self._orders.injected(run_id)]
+        return scheduled, [live_fault(self._engine, network, item, seed) for item in self._orders.injected(run_id)]
 
     def _said(self, run_id: str) -> dict[str, Json]:
         """The last frame of each fault that has one, by the fault's id."""
@@ -372,7 +372,9 @@ def _targets(fault: Fault) -> list[schemas.FaultTarget]:
 def _struck(faults: list[Fault]) -> Json:
     """The number of items that fail, and of links that degrade, each counted once."""
     strikes = [strike for fault in faults for strike in fault.strikes]
-    struck = {("degraded" if KINDS[one.kind].carries else KINDS[one.kind].target, one.name) for one in strikes}
+    struck = {
+        ("degraded" if KINDS[strike.kind].carries else KINDS[strike.kind].target, strike.name) for strike in strikes
+    }
     count = Counter(one_class for one_class, _ in struck)
     return {
         "servers": count["server"],

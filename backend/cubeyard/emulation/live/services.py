@@ -52,7 +52,7 @@ def services_of(network: Network) -> schemas.ServiceList:
 def check_message(network: Network, service: str, asked: schemas.ServiceMessage) -> list[int]:
     """The servers that a message is to. Raises a 409 where servers host no services, a 422 that
     names the field."""
-    names = [one["name"] for one in network.protocol["services"]]
+    names = [item["name"] for item in network.protocol["services"]]
     if not names:
         title = network.protocol["title"]
         raise ProblemError(
@@ -85,7 +85,7 @@ def send(hosts: Hosts, message: Message) -> tuple[list[str], list[str]]:
     Raises a 409 if its only server or no server responds, a 503 if the fabric is missing or silent.
     """
     network, spread = message.network, Spread.of(message.network, hosts.every)
-    told, silent, why = [], [], ""
+    reported, silent, why = [], [], ""
     for number, host in enumerate(spread.hosts):
         mine = [server for server in message.servers if spread.host_of[server] == number]
         if not mine:
@@ -99,11 +99,11 @@ def send(hosts: Hosts, message: Message) -> tuple[list[str], list[str]]:
                     silent.append(network.servers[server])
                     why = why or host.said(error.detail)
                 else:
-                    told.append(network.servers[server])
-    if not told:
+                    reported.append(network.servers[server])
+    if not reported:
         who = "No server answers" if message.every else f"Server {silent[0]} does not answer"
         raise ProblemError(409, "server-silent", f"{who}: {why}")
-    return told, silent
+    return reported, silent
 
 
 @dataclass
@@ -142,17 +142,17 @@ def answers_of(
     database: Database, message: Message, since_nanos: int, asked: schemas.ServiceMessage
 ) -> list[schemas.ServiceAnswer]:
     """The service's responses since then, once there are as many as requested or the time is up."""
-    found, after = Answers(message.network, message.service, since_nanos), message.after
+    result, after = Answers(message.network, message.service, since_nanos), message.after
     until = time.monotonic() + asked.wait_secs
     while True:
         # A session each time: a caller that waits holds no connection to the database.
         with database.session() as session:
             ticks = EventRepository(session).of_ticks(message.run_id, after)
         for seq, events in ticks:
-            found.hear(events)
+            result.hear(events)
             after = seq
-        if len(found.whole) >= asked.answers or time.monotonic() >= until:
-            return found.whole
+        if len(result.whole) >= asked.answers or time.monotonic() >= until:
+            return result.whole
         time.sleep(min(LOOK_EVERY_SECS, max(until - time.monotonic(), 0.0)))
 
 
@@ -162,8 +162,8 @@ def exchange(
     """Sends a message and waits for responses for the given time. Raises the errors of `send`."""
     # With several hosts the clocks differ, and the run's events have its worker's clock.
     since_nanos = 0 if any(host.name for host in hosts.every) else time.monotonic_ns()
-    told, silent = send(hosts, message)
+    reported, silent = send(hosts, message)
     answers = answers_of(database, message, since_nanos, asked)
     return schemas.ServiceExchange(
-        run_id=message.run_id, service=message.service, told=told, silent=silent, answers=answers
+        run_id=message.run_id, service=message.service, told=reported, silent=silent, answers=answers
     )

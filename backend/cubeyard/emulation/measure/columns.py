@@ -92,16 +92,16 @@ class Few:
 
     def of(self, columns: Sequence[Sequence[int]], room_bytes: int) -> list[list[int]]:
         """`[row, value of each column]`, by row. O(rows)."""
-        found = {row: list(values) for row, values in enumerate(zip(*columns, strict=True)) if any(values)}
+        result = {row: list(values) for row, values in enumerate(zip(*columns, strict=True)) if any(values)}
         for row, values in self._rest.items():
-            found[row] = [one + more for one, more in zip(found.get(row, [0] * len(values)), values, strict=True)]
-        largest = sorted(found, key=lambda row: (-sum(found[row]), row))
-        told, used = 0, 0
+            result[row] = [item + more for item, more in zip(result.get(row, [0] * len(values)), values, strict=True)]
+        largest = sorted(result, key=lambda row: (-sum(result[row]), row))
+        reported, used = 0, 0
         for row in largest:
-            used += sum(len(str(one)) + 1 for one in (row, *found[row])) + 2
-            if told >= LEAST_ROWS and used > room_bytes:
+            used += sum(len(str(item)) + 1 for item in (row, *result[row])) + 2
+            if reported >= LEAST_ROWS and used > room_bytes:
                 break
-            told += 1
+            reported += 1
         if self._counts:
-            self._rest = {row: found[row] for row in largest[told:]}
-        return [[row, *found[row]] for row in sorted(largest[:told])]
+            self._rest = {row: result[row] for row in largest[reported:]}
+        return [[row, *result[row]] for row in sorted(largest[:reported])]

@@ -177,12 +177,12 @@ class Events:
     @property
     def connections_lost(self) -> int:
         """Flows that an end has reported as ended before they had carried everything."""
-        return len({one.get("flow") for one in self.all if one["kind"] == "flow-done" and one.get("reason")})
+        return len({item.get("flow") for item in self.all if item["kind"] == "flow-done" and item.get("reason")})
 
     @property
     def left_out(self) -> list[tuple[Any, int]]:
         """Servers and the number of their events that no frame contains."""
-        return sorted(self._waiting.left_out.items(), key=lambda one: -one[1])
+        return sorted(self._waiting.left_out.items(), key=lambda item: -item[1])
 
     def tick(self, room_bytes: int = 8000) -> Json:
         """The events that fit the next frame, without empty fields."""
@@ -204,11 +204,11 @@ class Events:
             {"kind": "events-left-out", "server": server, "count": count, "at_nanos": None, "at_secs": at_secs}
             for server, count in news
         )
-        found = _fitting(every, EVENTS_A_TICK, room_bytes)
-        if found:
+        result = _fitting(every, EVENTS_A_TICK, room_bytes)
+        if result:
             self._told_secs = self._now_secs
-            self._told.update({one["server"]: one["count"] for one in found})
-        return found
+            self._told.update({item["server"]: item["count"] for item in result})
+        return result
 
     def _row(self, flow: Json | int | None) -> int | None:
         """The workload's flow of a five-tuple or of its number; an application of somebody else's
@@ -217,8 +217,8 @@ class Events:
         if row is not None or not self.responses:
             return row
         # Responses leave from the port that their requests go to, and are the next flow.
-        asked = self._row_at(flow, "sport")
-        return None if asked is None else asked + 1
+        request = self._row_at(flow, "sport")
+        return None if request is None else request + 1
 
     def _row_at(self, flow: Json | int | None, port: str) -> int | None:
         row = flow if isinstance(flow, int) else int((flow or {}).get(port, 0)) - FIRST_PORT
@@ -283,7 +283,7 @@ def _cell(name: str, value: Any) -> Json:
     if isinstance(value, bool):
         kind = "flag"
     elif isinstance(value, int | float):
-        ends = (one for one in ("bits-per-sec", "secs") if name.endswith(one.replace("-", "_")))
+        ends = (item for item in ("bits-per-sec", "secs") if name.endswith(item.replace("-", "_")))
         kind = next(ends, name if name in CELL_KINDS and isinstance(value, int) else "count")
     elif isinstance(value, dict) and {"src", "dst", "proto", "sport", "dport"} <= set(value):
         return {"name": name, "kind": "flow", "value": value}
@@ -305,16 +305,16 @@ def _path(said: Json) -> list[int]:
     servers = said["servers"]
     if len(servers) > PATH_SERVERS:
         raise ValueError(f"a path of more than {PATH_SERVERS} servers")
-    return [_whole(one, MAX_SERVERS) for one in servers]
+    return [_whole(server, MAX_SERVERS) for server in servers]
 
 
 def _fitting(turns: Iterator[Any], most: int, room_bytes: int) -> list[Any]:
     """At most `most` of them, until they fill the space."""
-    found: list[Any] = []
+    matches: list[Any] = []
     room = max(room_bytes, LEAST_ROOM_BYTES)
-    for one in islice(turns, most):
-        found.append(one)
-        room -= len(orjson.dumps(one)) + 1
+    for item in islice(turns, most):
+        matches.append(item)
+        room -= len(orjson.dumps(item)) + 1
         if room <= EVENT_BYTES:
             break
-    return found
+    return matches

@@ -120,8 +120,8 @@ class Recorder:
     def all_received(self) -> bool:
         """Whether every flow of limited size has ended, and all requests of a limited number."""
         if self.question.requests is not None:
-            asked = self.question.requests.all_asked
-            return asked is not None and self._finished >= asked
+            request = self.question.requests.all_asked
+            return request is not None and self._finished >= request
         return len(self._done) == len(self._received)
 
     @property
@@ -198,7 +198,7 @@ class Recorder:
             "servers": {
                 "received": units["received"].of(received),
                 "relayed": units["relayed"].of(tick.relayed),
-                "cpu": [round(one, self.format.cpu_digits) for one in tick.server_cpu],
+                "cpu": [round(item, self.format.cpu_digits) for item in tick.server_cpu],
             },
             "goodput_bits_per_sec": round(self.reading.goodput_bits_per_sec),
             "abt_bits_per_sec": round(self.reading.abt_bits_per_sec),
@@ -211,7 +211,7 @@ class Recorder:
         if self._cut_off:
             payload["cut_off_flows"] = self._cut_off
         if tick.drops:
-            payload["drops"] = {name: one for name, one in tick.drops.items() if one}
+            payload["drops"] = {name: drop for name, drop in tick.drops.items() if drop}
         if tick.latencies is not None:
             payload["latencies"] = cast("LatencyCounts", tick.latencies.tick())
         few: dict[str, list[list[int]]] = {

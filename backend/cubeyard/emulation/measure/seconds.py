@@ -34,12 +34,12 @@ class _Field:
 
 
 def _fields_of(shape: Any) -> dict[str, _Field]:
-    found = {}
+    result = {}
     for name, hint in get_type_hints(shape, include_extras=True).items():
         over, plain, optional = _unwrapped(hint)
-        found[name] = _Field(over, _fields_of(plain) if is_typeddict(plain) else {}, optional)
-        assert found[name].over is not None or found[name].fields, f"{name} says nothing of how ticks add up"
-    return found
+        result[name] = _Field(over, _fields_of(plain) if is_typeddict(plain) else {}, optional)
+        assert result[name].over is not None or result[name].fields, f"{name} says nothing of how ticks add up"
+    return result
 
 
 def _unwrapped(hint: Any) -> tuple[Over | None, Any, bool]:
@@ -47,7 +47,7 @@ def _unwrapped(hint: Any) -> tuple[Over | None, Any, bool]:
     over, optional = None, False
     while get_origin(hint) in (Annotated, NotRequired):
         optional = optional or get_origin(hint) is NotRequired
-        over = next((one for one in get_args(hint)[1:] if isinstance(one, Over)), over)
+        over = next((arg for arg in get_args(hint)[1:] if isinstance(arg, Over)), over)
         hint = get_args(hint)[0]
     return over, hint, optional
 
@@ -80,22 +80,22 @@ class Seconds:
 
 def _together(fields: dict[str, _Field], parts: list[Json], weights: list[float]) -> Json:
     """The fields that any of the parts has."""
-    found: Json = {}
-    for name, one in fields.items():
+    result: Json = {}
+    for name, field in fields.items():
         there = [(part[name], weight) for part, weight in zip(parts, weights, strict=True) if name in part]
         if there:
             values, shares = [value for value, _ in there], [weight for _, weight in there]
-            value = _together(one.fields, values, shares) if one.over is None else _over(one.over, values, shares)
-            if value or not one.optional:
-                found[name] = value
-    return found
+            value = _together(field.fields, values, shares) if field.over is None else _over(field.over, values, shares)
+            if value or not field.optional:
+                result[name] = value
+    return result
 
 
 def _over(over: Over, values: list[Any], weights: list[float]) -> Any:
     if over is Over.LAST:
         return values[-1]
     if over is Over.ALL:
-        return [one for value in values for one in value]
+        return [item for value in values for item in value]
     if over is Over.MEAN:
         mean = np.average(values, axis=0, weights=weights)
         return np.round(mean, CPU_DIGITS).tolist()
@@ -121,9 +121,9 @@ def _sum(values: list[Any]) -> Any:
 
 def _by_row(values: list[list[list[int]]], both: Callable[[int, int], int]) -> list[list[int]]:
     """Rows with values, as `Few` gives them."""
-    found: dict[int, list[int]] = {}
+    result: dict[int, list[int]] = {}
     for value in values:
         for row, *numbers in value:
-            had = found.get(row)
-            found[row] = list(numbers) if had is None else [both(*pair) for pair in zip(had, numbers, strict=True)]
-    return [[row, *numbers] for row, numbers in sorted(found.items())]
+            had = result.get(row)
+            result[row] = list(numbers) if had is None else [both(*pair) for pair in zip(had, numbers, strict=True)]
+    return [[row, *numbers] for row, numbers in sorted(result.items())]

@@ -65,14 +65,14 @@ class Tick:
             _both_ways(of_links.get("queue"), links),
             np.array(_column(of_servers.get("relayed"), servers), dtype=np.int64),
             _column(of_servers.get("own"), servers),
-            [float(one or 0) for one in _filled(of_servers.get("cpu"), servers)],
+            [float(item or 0) for item in _filled(of_servers.get("cpu"), servers)],
             np.array(_column(of_flows.get("bytes"), flows), dtype=np.int64),
             _column(of_flows.get("retransmits"), flows),
             {kebab(name): int(count) for name, count in (frame.get("drops") or {}).items()},
             float(host.get("cpu") or 0.0),
             host.get("own_cpu"),
             list(frame.get("events") or []),
-            [[int(one) for one in row] for row in frame.get("subflows") or []],
+            [[int(item) for item in row] for row in frame.get("subflows") or []],
             Latencies.of(frame["latencies"]) if frame.get("latencies") else None,
             missed=int(frame.get("missed", 0)),
             wait_secs=float(host.get("wait_secs") or 0.0),
@@ -87,7 +87,7 @@ def _filled(values: list[Any] | None, length: int) -> list[Any]:
 
 
 def _column(values: list[Any] | None, length: int) -> list[int]:
-    return [int(one or 0) for one in _filled(values, length)]
+    return [int(item or 0) for item in _filled(values, length)]
 
 
 def _both_ways(values: list[Any] | None, links: int) -> np.ndarray:

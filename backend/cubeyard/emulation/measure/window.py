@@ -45,9 +45,9 @@ class Window:
         of them the slowest.
         """
         secs = max(self._secs, 1e-9)
-        alive = [one for row, one in enumerate(self._sums) if row not in dead and row not in done]
+        alive = [item for row, item in enumerate(self._sums) if row not in dead and row not in done]
         return Reading(
             sum(self._sums) * 8 / secs,
             len(alive) * min(alive, default=0) * 8 / secs,
-            sum(one == 0 for row, one in enumerate(self._sums) if row not in done),
+            sum(item == 0 for row, item in enumerate(self._sums) if row not in done),
         )

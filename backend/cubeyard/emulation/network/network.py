@@ -80,7 +80,7 @@ class Network:
 
     @cached_property
     def id_of(self) -> dict[str, int]:
-        return {name: one for names in (self.servers, self.switches) for one, name in names.items()}
+        return {name: item for names in (self.servers, self.switches) for item, name in names.items()}
 
     @cached_property
     def name_of(self) -> dict[int, str]:
@@ -88,7 +88,7 @@ class Network:
 
     @cached_property
     def _server_at(self) -> dict[str, str]:
-        return {address: self.servers[one] for one, address in self.addresses.items()}
+        return {address: self.servers[item] for item, address in self.addresses.items()}
 
     def server_at(self, address: str) -> str | None:
         """The name of the server with that address; None for an address outside the network."""
@@ -155,8 +155,8 @@ class Network:
             "services": self.user_services,
             "program": self.program,
             "congestion": congestion,
-            "servers": [{"id": one, "name": name, "ip": self.addresses[one]} for one, name in self.servers.items()],
-            "switches": [{"id": one, "name": name} for one, name in self.switches.items()],
+            "servers": [{"id": item, "name": name, "ip": self.addresses[item]} for item, name in self.servers.items()],
+            "switches": [{"id": item, "name": name} for item, name in self.switches.items()],
             "links": [
                 {
                     "id": link.id,
@@ -192,21 +192,21 @@ def build(
     servers, switches = described["servers"], described["switches"]
     return Network(
         inner,
-        {one["id"]: one["name"] for one in servers},
-        {one["id"]: one["name"] for one in switches},
+        {server["id"]: server["name"] for server in servers},
+        {switch["id"]: switch["name"] for switch in switches},
         [
-            Link(one["id"], tuple(one["a"]), tuple(one["b"]), one["level"], one["rate_ratio"])
-            for one in described["links"]
+            Link(link["id"], tuple(link["a"]), tuple(link["b"]), link["level"], link["rate_ratio"])
+            for link in described["links"]
         ],
         whole=described["whole"],
         rate_bits_per_sec=rate_bits_per_sec,
         mtu=mtu,
         protocol=_protocol(profile, engine.hosts, dataplane),
         outside=described["outside"],
-        addresses={one["id"]: one["address"] for one in servers},
-        host_names={one["id"]: one["host"] for one in (*servers, *switches)},
-        digits={one["id"]: one["digits"] for one in (*servers, *switches)},
-        switch_levels={one["id"]: one["level"] for one in switches},
+        addresses={server["id"]: server["address"] for server in servers},
+        host_names={server["id"]: server["host"] for server in (*servers, *switches)},
+        digits={server["id"]: server["digits"] for server in (*servers, *switches)},
+        switch_levels={switch["id"]: switch["level"] for switch in switches},
         planned_bits_per_sec=described["slowest_bits_per_sec"],
         picture=described["picture"],
     )
@@ -226,7 +226,7 @@ def _described(engine: Engine, spec: Json, part: Json | None) -> Json:
     try:
         return engine.emulation_network(spec, part)
     except PlanRejectedError as error:
-        in_slice = any(str(one["where"]).startswith("slice") for one in error.findings)
+        in_slice = any(str(finding["where"]).startswith("slice") for finding in error.findings)
         with refused_by_field("body.emulation" if in_slice else "body.plan"):
             raise
 
@@ -255,7 +255,7 @@ def check_settings(network: Network, settings: Mapping[str, float]) -> None:
     Servers without a protocol have no settings: given settings have no effect, so that an
     experiment can be repeated with any topology.
     """
-    known = {one["name"]: one for one in network.protocol["settings"]}
+    known = {item["name"]: item for item in network.protocol["settings"]}
     for name, value in settings.items() if known else ():
         where, setting = f"body.emulation.timers.{name}", known.get(name)
         if setting is None:
@@ -273,8 +273,8 @@ def check_dataplane(network: Network, dataplane: str, hosts: int = 1) -> None:
     """Raises a 422 for a forwarding that the servers' protocol does not support, or not on several
     hosts; no check if servers do not forward."""
     known = network.protocol["forwardings"]
-    names = [one["name"] for one in known if hosts <= 1 or not one["one_host"]]
-    if dataplane not in names and dataplane in (one["name"] for one in known):
+    names = [forwarding["name"] for forwarding in known if hosts <= 1 or not forwarding["one_host"]]
+    if dataplane not in names and dataplane in (forwarding["name"] for forwarding in known):
         raise field_error(
             "body.emulation.dataplane",
             dataplane,
@@ -294,7 +294,10 @@ def check_dataplane(network: Network, dataplane: str, hosts: int = 1) -> None:
 
 def in_user_space(network: Network, dataplane: str) -> bool:
     """Whether the nodes of servers forward their packets."""
-    return any(one["name"] == dataplane and one["in_user_space"] for one in network.protocol["forwardings"])
+    return any(
+        forwarding["name"] == dataplane and forwarding["in_user_space"]
+        for forwarding in network.protocol["forwardings"]
+    )
 
 
 def check_balance(network: Network, balance: str) -> None:
@@ -307,7 +310,7 @@ def check_balance(network: Network, balance: str) -> None:
             limit="ecmp",
             hint="Leave balance out, or choose a fat-tree, a tree or Subways.",
         )
-    names = [one["name"] for one in network.protocol["balances"]]
+    names = [item["name"] for item in network.protocol["balances"]]
     if names and balance not in names:
         raise field_error(
             "body.emulation.balance",
@@ -406,13 +409,13 @@ def _protocol(profile: Json, hosts: int, dataplane: str) -> Json:
     """
     protocols: list[Json] = profile["protocols"]
     if not protocols[0]["forwardings"]:
-        of_switches = next((one for one in protocols if one["switch_dataplane"] == dataplane), None)
+        of_switches = next((protocol for protocol in protocols if protocol["switch_dataplane"] == dataplane), None)
         if of_switches is not None and hosts <= 1:
             return of_switches
         if of_switches is not None or (dataplane == CHIP_DATAPLANE and profile["no_chips"] is not None):
             raise _no_chips(profile, hosts, dataplane)
-    found = next((one for one in protocols if hosts <= 1 or one["switches"] == "bridges"), None)
-    if found is None:
+    result = next((protocol for protocol in protocols if hosts <= 1 or protocol["switches"] == "bridges"), None)
+    if result is None:
         raise field_error(
             "body.plan.family",
             profile["family"],
@@ -420,7 +423,7 @@ def _protocol(profile: Json, hosts: int, dataplane: str) -> Json:
             limit="one host",
             hint="Leave CUBEYARD_HOSTS out, or choose a family whose switches are bridges.",
         )
-    return found
+    return result
 
 
 def _no_chips(profile: Json, hosts: int, dataplane: str) -> ProblemError:
@@ -437,10 +440,10 @@ def _no_chips(profile: Json, hosts: int, dataplane: str) -> ProblemError:
 
 
 def _server(every: Network, where: str, name: str) -> int:
-    one = every.id_of.get(name)
-    if one is None or one not in every.servers:
+    item = every.id_of.get(name)
+    if item is None or item not in every.servers:
         known = list(every.servers.values())
         raise field_error(
             where, name, f"There is no server {name} in this plan.", hint=f"They are called {known[0]} to {known[-1]}."
         )
-    return one
+    return item

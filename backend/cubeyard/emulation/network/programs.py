@@ -12,7 +12,10 @@ from cubeyard.kit.errors import field_error
 
 def is_programmable(network: Network, dataplane: str) -> bool:
     """Whether users can program the servers' chips."""
-    return any(one["name"] == dataplane and one["program"] is not None for one in network.protocol["forwardings"])
+    return any(
+        forwarding["name"] == dataplane and forwarding["program"] is not None
+        for forwarding in network.protocol["forwardings"]
+    )
 
 
 def programmed(engine: Engine, network: Network, dataplane: str, program: str | None, where: str) -> Network:
@@ -22,7 +25,7 @@ def programmed(engine: Engine, network: Network, dataplane: str, program: str | 
         return network
     known = network.protocol["forwardings"]
     if not is_programmable(network, dataplane):
-        names = [one["name"] for one in known if one["program"] is not None]
+        names = [forwarding["name"] for forwarding in known if forwarding["program"] is not None]
         message = f"Servers with the dataplane {dataplane} have no chip to program."
         hint = (
             f"Choose the dataplane {' or '.join(names)}."

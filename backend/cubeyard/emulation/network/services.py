@@ -31,19 +31,19 @@ def with_services(network: Network, names: Sequence[str]) -> Network:
 def hosted(engine: Engine, network: Network, services: Sequence[UserService]) -> Network:
     """The network whose servers host these too. Raises a 422 that names the field that is wrong,
     and what to do."""
-    _check(network, [(one.name, one.id) for one in services])
+    _check(network, [(service.name, service.id) for service in services])
     described = [
-        {"name": one.name, "id": one.id, "module": _module(engine, f"{FIELD}.{at}.module", one).hex()}
-        for at, one in enumerate(services)
+        {"name": service.name, "id": service.id, "module": _module(engine, f"{FIELD}.{at}.module", service).hex()}
+        for at, service in enumerate(services)
     ]
-    return replace(with_services(network, [one.name for one in services]), user_services=described)
+    return replace(with_services(network, [service.name for service in services]), user_services=described)
 
 
 def with_processes(network: Network, services: Sequence[tuple[str, int]]) -> Network:
     """The network whose servers also host these services, by name and number. Their instances are
     processes that the caller starts. Experiments cannot request them, because a server starts no
     programs of its callers. Raises the errors of `hosted`."""
-    known = [(one["name"], one["id"]) for one in network.user_services]
+    known = [(user_service["name"], user_service["id"]) for user_service in network.user_services]
     _check(network, services, known)
     more = [{"name": name, "id": number, "process": True} for name, number in services]
     named = with_services(network, [name for name, _ in services])
@@ -58,7 +58,7 @@ def _check(network: Network, services: Sequence[tuple[str, int]], known: Sequenc
             f"The servers of this {network.family} host no services: they run {network.protocol['title']}.",
             hint="Choose a torus3d, or leave services out.",
         )
-    names = [one["name"] for one in network.protocol["services"]]
+    names = [service["name"] for service in network.protocol["services"]]
     taken = {number: name for name, number in known}
     for at, (name, number) in enumerate(services):
         if name in names:

@@ -52,18 +52,18 @@ class Programs:
 
     def _tell(self, server: int, state: ProgramState, status: int, at_secs: float) -> Json:
         name, image = self._question.network.servers[server], self._question.beside[server].image
-        told = {"server": server, "status": status, "message": _last(state.said, SAID_BYTES)}
-        self._ended.append({**told, "server": name, "at_secs": round(at_secs, 3)})
+        reported = {"server": server, "status": status, "message": _last(state.said, SAID_BYTES)}
+        self._ended.append({**reported, "server": name, "at_secs": round(at_secs, 3)})
         log.info("program_ended", run=self._run, server=name, image=image, status=status, said=state.said)
-        return {"kind": "program-ended", "image": _last(image, IMAGE_BYTES), **told}
+        return {"kind": "program-ended", "image": _last(image, IMAGE_BYTES), **reported}
 
     def document(self) -> list[Json]:
         """Each image with its servers, what it was exactly, and which of its programs ended."""
         names = self._question.network.servers
-        found = []
-        for one in described(self._question.beside):
-            servers = [names[server] for server in one["servers"]]
-            identities = sorted({self._identities[server] for server in one["servers"] if server in self._identities})
+        matches = []
+        for item in described(self._question.beside):
+            servers = [names[server] for server in item["servers"]]
+            identities = sorted({self._identities[server] for server in item["servers"] if server in self._identities})
             ended = [end for end in self._ended if end["server"] in servers]
-            found.append({**one, "servers": servers, "identities": identities, "ended": ended})
-        return found
+            matches.append({**item, "servers": servers, "identities": identities, "ended": ended})
+        return matches

@@ -131,7 +131,7 @@ class FaultControl:
             if order.fault is not None:
                 self._ordered[order.fault.id] = order.fault.at(at_secs)
             self._sink.done(order, {"ok": False, "reason": NEVER})
-        tried = {*self._missing, *(one["id"] for one in self.happened)}
+        tried = {*self._missing, *(item["id"] for item in self.happened)}
         planned = (fault for fault in self._question.schedule.faults if fault.id not in tried)
         for fault in [*planned, *self._ordered.values()]:
             self._miss(fault, at_secs, NEVER)
@@ -196,9 +196,9 @@ class FaultControl:
             late = {"late_secs": round(late_secs, 3)} if late_secs else {}
             self.happened.append({**fault.described(), **times, **late})
             return
-        for one in self.happened:
-            if one["id"] == fault.id and one["recovered_at_secs"] is None:
-                one["recovered_at_secs"] = at_secs
+        for item in self.happened:
+            if item["id"] == fault.id and item["recovered_at_secs"] is None:
+                item["recovered_at_secs"] = at_secs
 
     def _predict(self, at_secs: float) -> None:
         """Writes the prediction for the network's present state, if it has changed."""

@@ -33,15 +33,15 @@ def described(question: Question) -> Json:
         "servers": {
             "id": list(network.servers),
             "name": list(network.servers.values()),
-            "host_name": [network.host_names[one] for one in network.servers],
-            "digits": [network.digits[one] for one in network.servers],
+            "host_name": [network.host_names[server] for server in network.servers],
+            "digits": [network.digits[server] for server in network.servers],
         },
         "switches": {
             "id": list(network.switches),
             "name": list(network.switches.values()),
-            "host_name": [network.host_names[one] for one in network.switches],
-            "level": [network.switch_levels[one] for one in network.switches],
-            "digits": [network.digits[one] for one in network.switches],
+            "host_name": [network.host_names[switch] for switch in network.switches],
+            "level": [network.switch_levels[switch] for switch in network.switches],
+            "digits": [network.digits[switch] for switch in network.switches],
         },
         "links": {
             "id": [link.id for link in network.links],

@@ -164,9 +164,9 @@ class Session:
             return None
         assert self._deployment.fabrics is not None
         self._sink.frame("phase", {"phase": "calibrating", "secs": secs})
-        found = calibrate(self._deployment.fabrics, self._run, self._question, self._sink.check)
-        self._sink.frame("phase", {"phase": "calibrated", **found.document()})
-        return found
+        result = calibrate(self._deployment.fabrics, self._run, self._question, self._sink.check)
+        self._sink.frame("phase", {"phase": "calibrated", **result.document()})
+        return result
 
     def _measure(self) -> Literal["done", "aborted"]:
         """Sends the workload for the duration in the experiment, and measures it. Returns how it

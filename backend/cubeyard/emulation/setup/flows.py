@@ -69,10 +69,12 @@ def _relayed(
     edges: list[tuple[int, int, int | None]] = []
     if delivery == "pipeline":
         chain = [source, *receivers]
-        edges = [(chain[i], one, i - 1 if i else None) for i, one in enumerate(receivers)]
+        edges = [(chain[i], receiver, i - 1 if i else None) for i, receiver in enumerate(receivers)]
     elif delivery == "complete-graph":
-        edges = [(source, one, None) for one in receivers]
-        edges += [(one, other, i) for i, one in enumerate(receivers) for other in receivers if other != one]
+        edges = [(source, receiver, None) for receiver in receivers]
+        edges += [
+            (receiver, other, i) for i, receiver in enumerate(receivers) for other in receivers if other != receiver
+        ]
     else:
         edges = _tree_edges(engine, network, prediction.source[0], set(receivers))
     rate = network.rate_bits_per_sec

@@ -125,17 +125,17 @@ def predict(
     document = orjson.loads(engine.predict_json(network.spec, experiment))
     rates = document["flow_rates"]
     bits = 1e9 * (scale or 1.0)
-    found = Prediction(
+    result = Prediction(
         rates["source"],
         rates["destination"],
-        [(one or 0.0) * bits for one in rates["gbps"]],
+        [(gbp or 0.0) * bits for gbp in rates["gbps"]],
         document["abt_gbps"] * bits,
         document["dropped_flows"],
         document["routing"],
     )
     if network.protocol["switches"] == "bridges" or routing is not None or settings.delivery != "unicast":
-        return found
-    return _over_tables(engine, network, found, seed, settings, damage, numbers)
+        return result
+    return _over_tables(engine, network, result, seed, settings, damage, numbers)
 
 
 def _over_tables(
@@ -194,7 +194,7 @@ def ends_secs(
     together. Rates are recomputed at each time at which flows end."""
     run = _through_routers(network, seed, settings, WHOLE)
     left = dict.fromkeys(range(len(ends)), flow_bytes * 8)
-    found = [inf] * len(ends)
+    result = [inf] * len(ends)
     secs = 0.0
     while left:
         listed = [(flow, *ends[flow]) for flow in left]
@@ -208,9 +208,9 @@ def ends_secs(
             left[flow] -= rate * step
             # A byte is far more than what the rates' last digits leave.
             if left[flow] < 8:
-                found[flow] = secs
+                result[flow] = secs
         left = {flow: bits for flow, bits in left.items() if flow in rates and bits >= 8}
-    return found
+    return result
 
 
 def within(network: Network, workload: Json, seed: int) -> Json:
@@ -225,7 +225,11 @@ def within(network: Network, workload: Json, seed: int) -> Json:
         return {"kind": kind, "source": servers[0], "destination": servers[-1], **workload}
     if kind == "one-to-all":
         source = workload.get("source") or servers[0]
-        return {"kind": "one-to-several", "source": source, "destinations": [one for one in servers if one != source]}
+        return {
+            "kind": "one-to-several",
+            "source": source,
+            "destinations": [server for server in servers if server != source],
+        }
     if kind in ("permutation", "one-to-several", "incast"):
         return _drawn(workload, servers, random.Random(seed))  # noqa: S311 - a draw that can be repeated, no secret
     raise field_error(
@@ -240,10 +244,10 @@ def _drawn(workload: Json, servers: list[str], draws: random.Random) -> Json:
     kind = workload["kind"]
     if kind == "permutation":
         order = draws.sample(servers, len(servers))
-        return {"kind": "matrix", "entries": [[one, order[i - 1], 1.0] for i, one in enumerate(order)]}
-    one, many = ("source", "destinations") if kind == "one-to-several" else ("destination", "sources")
-    centre = workload.get(one) or servers[0]
+        return {"kind": "matrix", "entries": [[item, order[i - 1], 1.0] for i, item in enumerate(order)]}
+    entry, many = ("source", "destinations") if kind == "one-to-several" else ("destination", "sources")
+    centre = workload.get(entry) or servers[0]
     others = [name for name in servers if name != centre]
     count = workload.get("count") or (3 if kind == "one-to-several" else len(others))
     chosen = workload.get(many) or draws.sample(others, min(count, len(others)))
-    return {"kind": kind, one: centre, many: chosen}
+    return {"kind": kind, entry: centre, many: chosen}

@@ -81,8 +81,8 @@ def read(engine: Engine, document: Json) -> Question:
     numbers = None if requests is None else [number - number % 2 for number in range(len(requests.ends))]
 
     def predicted_with(damage: Damage) -> Prediction:
-        found = predict(engine, network, workload, document.get("routing"), seed, settings, damage, numbers)
-        return found if requests is None else requests.predicted(found, network)
+        result = predict(engine, network, workload, document.get("routing"), seed, settings, damage, numbers)
+        return result if requests is None else requests.predicted(result, network)
 
     prediction = predicted_with(Damage.of(upgrade.missing) if upgrade is not None else WHOLE)
     flows = flows_of(engine, network, prediction, settings, document["workload"])
@@ -101,9 +101,10 @@ def read(engine: Engine, document: Json) -> Question:
         expected,
         None if relayed else predicted_with,
         lambda paths: [
-            one * 1e9 for one in engine.rates_over_paths(network.spec, paths, network.rate_bits_per_sec / 1e9)
+            rates_over_path * 1e9
+            for rates_over_path in engine.rates_over_paths(network.spec, paths, network.rate_bits_per_sec / 1e9)
         ],
-        [Hypothesis.model_validate(one.model_dump()) for one in claims_of(document)],
+        [Hypothesis.model_validate(claim.model_dump()) for claim in claims_of(document)],
         upgrade,
         requests,
         beside,

@@ -100,10 +100,10 @@ class Requests:
 
     def for_fabric(self, settings: Emulation) -> list[Json]:
         """The flows in the order of `ends`."""
-        found: list[Json] = []
+        matches: list[Json] = []
         timeout_secs = max(TIMEOUT_SECS, 2 * (self.bound_secs or 0.0))
         for client, place in self.pairs:
-            number, server = len(found), client.asks[place]
+            number, server = len(matches), client.asks[place]
             asking = {
                 "client_seed": client.seed,
                 "place": place,
@@ -122,9 +122,9 @@ class Requests:
             }
             ends = {"source": client.server, "destination": server, "proto": settings.protocol}
             back = {"source": server, "destination": client.server, "proto": settings.protocol}
-            found.append({"id": number, **ends, "requests": requests})
-            found.append({"id": number + 1, **back, "answers": number})
-        return found
+            matches.append({"id": number, **ends, "requests": requests})
+            matches.append({"id": number + 1, **back, "answers": number})
+        return matches
 
 
 def requests_of(engine: Engine, network: Network, workload: Json, seed: int, settings: Emulation) -> Requests | None:
@@ -133,22 +133,22 @@ def requests_of(engine: Engine, network: Network, workload: Json, seed: int, set
     if workload["kind"] != KIND:
         return None
     _check_settings(settings)
-    asked = {name: value for name, value in workload.items() if name != "kind"}
-    if "bytes" in asked:
+    request = {name: value for name, value in workload.items() if name != "kind"}
+    if "bytes" in request:
         limit, fix = "request_bytes and response_bytes", "Leave bytes out."
-        raise field_error(f"{FIELD}.bytes", asked["bytes"], "It says nothing about requests.", limit=limit, hint=fix)
+        raise field_error(f"{FIELD}.bytes", request["bytes"], "It says nothing about requests.", limit=limit, hint=fix)
     if not network.whole:
-        asked = _within(network, asked)
-    found = engine.requests_of(network.spec, asked, seed)
-    clients = [Client(one["server"], one["asks"], one["seed"]) for one in found["clients"]]
+        request = _within(network, request)
+    result = engine.requests_of(network.spec, request, seed)
+    clients = [Client(client["server"], client["asks"], client["seed"]) for client in result["clients"]]
     requests = Requests(
         clients,
-        found["request_bytes"],
-        found["response_bytes"],
-        asked.get("count"),
-        asked.get("rate_per_sec"),
-        asked.get("think_secs") or 0.0,
-        asked.get("latency_bound_secs"),
+        result["request_bytes"],
+        result["response_bytes"],
+        request.get("count"),
+        request.get("rate_per_sec"),
+        request.get("think_secs") or 0.0,
+        request.get("latency_bound_secs"),
     )
     _check(requests, network, settings)
     return requests
@@ -175,7 +175,7 @@ def _within(network: Network, asked: Json) -> Json:
     """Servers and clients of a slice: its first server, and all others, if none are named."""
     names = list(network.servers.values())
     servers = asked.get("servers") or names[:1]
-    clients = asked.get("clients") or [one for one in names if one not in servers]
+    clients = asked.get("clients") or [item for item in names if item not in servers]
     for field, given in (("servers", servers), ("clients", clients)):
         for name in given:
             if name not in names:
@@ -186,7 +186,7 @@ def _within(network: Network, asked: Json) -> Json:
 
 def _check(requests: Requests, network: Network, settings: Emulation) -> None:
     clients = [client.server for client in requests.clients]
-    twice = next((one for one in clients if clients.count(one) > 1), None)
+    twice = next((client for client in clients if clients.count(client) > 1), None)
     if twice is not None:
         name = network.servers[twice]
         raise field_error(f"{FIELD}.clients", name, f"{name} is named twice.", limit="each server once")

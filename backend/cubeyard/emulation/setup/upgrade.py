@@ -50,13 +50,15 @@ class Step:
 
     def described(self) -> Json:
         """Links by id: added, removed, and faster ones with their rates before the step."""
-        new, slower = ([one for one in self.before.strikes if bool(one.parameters) == rate] for rate in (False, True))
-        document: Json = {"switch": self.switch, "links": [one.target["link"] for one in new]}
+        new, slower = (
+            [strike for strike in self.before.strikes if bool(strike.parameters) == rate] for rate in (False, True)
+        )
+        document: Json = {"switch": self.switch, "links": [item.target["link"] for item in new]}
         if self.after.strikes:
-            document["removed"] = [one.target["link"] for one in self.after.strikes]
+            document["removed"] = [strike.target["link"] for strike in self.after.strikes]
         if slower:
-            document["faster"] = [one.target["link"] for one in slower]
-            document["former_bits_per_sec"] = [one.parameters["rate_bits_per_sec"] for one in slower]
+            document["faster"] = [item.target["link"] for item in slower]
+            document["former_bits_per_sec"] = [item.parameters["rate_bits_per_sec"] for item in slower]
         return document
 
 
@@ -90,24 +92,24 @@ def network_of(engine: Engine, spec: Json, settings: Emulation, rate: float) -> 
     mtu = settings.mtu_at(rate)
     part = settings.slice.model_dump() if settings.slice is not None else None
     own = networks.build(engine, spec, rate, mtu, part, settings.dataplane)
-    asked = settings.upgrade
-    if asked is None:
+    request = settings.upgrade
+    if request is None:
         return own, own
     if not own.whole or own.protocol["switches"] != "routers":
         raise field_error(
             "body.emulation.upgrade",
-            asked.to,
+            request.to,
             "Only the tables of routers go without cables that are not there yet, and a slice has no work order.",
             limit="a whole plan whose switches are routers",
             hint="Take Subways, and no slice.",
         )
-    after = topology_of(asked.to)
+    after = topology_of(request.to)
     if after.get("type") == MOVES_UPLINKS and own.spec.get("type") not in (None, MOVES_UPLINKS):
         after["former_type"] = own.spec["type"]
     with _of_upgrade():
-        found = networks.build(engine, after, rate, mtu, None)
+        result = networks.build(engine, after, rate, mtu, None)
     # One scale for both plans: a port that is faster in the plan is faster in the run.
-    return own, replace(found, rate_bits_per_sec=rate * found.planned_bits_per_sec / own.planned_bits_per_sec)
+    return own, replace(result, rate_bits_per_sec=rate * result.planned_bits_per_sec / own.planned_bits_per_sec)
 
 
 def planned(engine: Engine, before: Network, run: Network, asked: Asked) -> Upgrade:
@@ -202,7 +204,7 @@ class _Changes:
             self._slower.setdefault(switch, {})[link.id] = was
 
     def steps(self) -> list[Step]:
-        found = []
+        matches = []
         for number, switch in enumerate(dict.fromkeys([*self._added, *self._slower]), 1):
             new = [(link, "cable-pulled", {}) for link in self._added.get(switch, [])]
             slow = [
@@ -210,10 +212,10 @@ class _Changes:
             ]
             out = [(link, "cable-pulled", {}) for link in self._removed.get(switch, [])]
             name = self._run.name_of[switch]
-            found.append(
+            matches.append(
                 Step(name, self._fault(f"upgrade-{number}", [*new, *slow]), self._fault(f"upgrade-{number}-out", out))
             )
-        return found
+        return matches
 
     def _fault(self, id_: str, struck: list[tuple[int, str, Json]]) -> Fault:
         names = {link.id: self._run.link_name(link) for link in self._run.links}
@@ -253,7 +255,7 @@ def _of_upgrade() -> Iterator[None]:
     try:
         yield
     except ProblemError as error:
-        own = [one.model_copy(update={"field": told(one.field)}) for one in error.errors]
+        own = [item.model_copy(update={"field": told(item.field)}) for item in error.errors]
         raise ProblemError(error.status, error.code, told(error.detail), errors=own) from error
 
 

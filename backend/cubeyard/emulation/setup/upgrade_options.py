@@ -27,10 +27,10 @@ def upgrades_of(engine: Engine, spec: Json, to: Json | None) -> list[Json]:
     emulated."""
     own = topology_of(spec)
     network, _ = network_of(engine, spec, Emulation(), DEFAULT_LINK_GBPS * 1e9)
-    found = [_offered(engine, spec, *one) for one in _targets(own, network)]
-    if to is not None and topology_of(to) not in [one["to"] for one in found]:
-        found.append(_offered(engine, spec, "other", "Another plan", topology_of(to)))
-    return found
+    matches = [_offered(engine, spec, *target) for target in _targets(own, network)]
+    if to is not None and topology_of(to) not in [item["to"] for item in matches]:
+        matches.append(_offered(engine, spec, "other", "Another plan", topology_of(to)))
+    return matches
 
 
 def _targets(own: Json, network: Network) -> Iterator[tuple[str, str, Json | None]]:
@@ -61,21 +61,21 @@ def _targets(own: Json, network: Network) -> Iterator[tuple[str, str, Json | Non
 
 
 def _times(rate: float | list[float]) -> Any:
-    return [one * FASTER for one in rate] if isinstance(rate, list) else rate * FASTER
+    return [item * FASTER for item in rate] if isinstance(rate, list) else rate * FASTER
 
 
 def _offered(engine: Engine, spec: Json, name: str, title: str, to: Json | None) -> Json:
     offered: Json = {"name": name, "title": title, "to": to, "reason": None, "steps": []}
     if to is None:
         return {**offered, "reason": NO_FAMILY}
-    asked = Upgrade(to=to)
+    request = Upgrade(to=to)
     try:
-        before, run = network_of(engine, spec, Emulation(upgrade=asked), DEFAULT_LINK_GBPS * 1e9)
-        upgrade = planned(engine, before, run, asked)
+        before, run = network_of(engine, spec, Emulation(upgrade=request), DEFAULT_LINK_GBPS * 1e9)
+        upgrade = planned(engine, before, run, request)
     except ProblemError as error:
         first = error.errors[0] if error.errors else None
-        said = error.detail if first is None else f"{first.message} {first.hint or ''}".strip()
-        return {**offered, "reason": said}
+        output = error.detail if first is None else f"{first.message} {first.hint or ''}".strip()
+        return {**offered, "reason": output}
     names = {link.id: run.link_name(link) for link in run.links}
     scale = run.planned_bits_per_sec / run.rate_bits_per_sec / 1e9
     rates = {link.id: run.rate_of(link) * scale for link in run.links}
@@ -83,12 +83,12 @@ def _offered(engine: Engine, spec: Json, name: str, title: str, to: Json | None)
 
 
 def _step(step: Step, names: dict[int, str], gbps: dict[int, float]) -> Json:
-    told = step.described()
-    faster = told.get("faster", [])
+    reported = step.described()
+    faster = reported.get("faster", [])
     return {
         "switch": step.switch,
-        "plug_in": [names[link] for link in told["links"]],
-        "take_out": [names[link] for link in told.get("removed", [])],
+        "plug_in": [names[link] for link in reported["links"]],
+        "take_out": [names[link] for link in reported.get("removed", [])],
         "faster": [names[link] for link in faster],
         "gbps": sorted({round(gbps[link], 6) for link in faster}),
     }

@@ -57,9 +57,9 @@ def beside_of(network: Network, images: list[UserImage], registries: frozenset[s
                     limit="one image a server",
                     hint="Name each server once; an image without servers is for all.",
                 )
-            told = {"CUBEYARD_SERVER": name, "CUBEYARD_ADDRESS": network.addresses[server]}
+            reported = {"CUBEYARD_SERVER": name, "CUBEYARD_ADDRESS": network.addresses[server]}
             chosen[server] = Beside(
-                image.image, tuple(image.command or ()), {**image.environment, **told}, image.writable, at
+                image.image, tuple(image.command or ()), {**image.environment, **reported}, image.writable, at
             )
     return chosen
 
@@ -91,8 +91,8 @@ def without_command(beside: Beside) -> ProblemError:
 
 
 def _server(network: Network, where: str, name: str) -> int:
-    one = network.id_of.get(name)
-    if one is None or one not in network.servers:
+    item = network.id_of.get(name)
+    if item is None or item not in network.servers:
         known = list(network.servers.values())
         raise field_error(
             where,
@@ -101,14 +101,14 @@ def _server(network: Network, where: str, name: str) -> int:
             limit="a server of the plan, or of the slice of it that is emulated",
             hint=f"They are called {known[0]} to {known[-1]}.",
         )
-    return one
+    return item
 
 
 def described(beside: Mapping[int, Beside]) -> list[Json]:
     """The form in frames: each image once with its servers, by id."""
     rows: dict[tuple[str, tuple[str, ...]], list[int]] = {}
-    for server, one in beside.items():
-        rows.setdefault((one.image, one.command), []).append(server)
+    for server, item in beside.items():
+        rows.setdefault((item.image, item.command), []).append(server)
     return [
         {"image": image, "command": list(command), "servers": sorted(servers)}
         for (image, command), servers in rows.items()

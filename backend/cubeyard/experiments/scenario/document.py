@@ -62,8 +62,8 @@ def refused(
     message: str, line: int | None = None, *, limit: str | None = None, hint: str | None = None
 ) -> ProblemError:
     """A 422 for a text that is no document."""
-    told = FieldError(field="text", limit=limit, message=message, hint=hint, line=line)
-    return ProblemError(422, "not-a-scenario", message, errors=[told])
+    reported = FieldError(field="text", limit=limit, message=message, hint=hint, line=line)
+    return ProblemError(422, "not-a-scenario", message, errors=[reported])
 
 
 def read(data: bytes | str) -> Document:

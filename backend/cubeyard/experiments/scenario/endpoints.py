@@ -96,12 +96,12 @@ def read_scenario(request: ScenarioText) -> dict[str, Any]:
 )
 def write_scenario(service: Service, request: ExperimentBody) -> Response:
     try:
-        asked = ExperimentCreate.model_validate(request.experiment)
+        requested = ExperimentCreate.model_validate(request.experiment)
     except ValidationError as error:
-        found = [{**one, "loc": ("body", "experiment", *one["loc"])} for one in error.errors()]
-        errors = in_words(found, {"body": {"experiment": request.experiment}})
+        matches = [{**item, "loc": ("body", "experiment", *item["loc"])} for item in error.errors()]
+        errors = in_words(matches, {"body": {"experiment": request.experiment}})
         raise ProblemError(422, "invalid", f"{errors[0].field}: {errors[0].message}", errors=errors) from error
-    return file_of(service.as_scenario(asked))
+    return file_of(service.as_scenario(requested))
 
 
 @router.get(

@@ -18,25 +18,25 @@ def junit(name: str, verdict: RunVerdict, secs: float | None = None, properties:
     cases = verdict.hypotheses
     counts = {
         "tests": max(1, len(cases)),
-        "failures": sum(one.outcome == "broken" for one in cases),
-        "skipped": sum(one.outcome in SKIPPED for one in cases) if cases else 1,
+        "failures": sum(item.outcome == "broken" for item in cases),
+        "skipped": sum(item.outcome in SKIPPED for item in cases) if cases else 1,
         "errors": 0,
     }
-    told = {"name": _plain(name), **{key: str(value) for key, value in counts.items()}}
+    reported = {"name": _plain(name), **{key: str(value) for key, value in counts.items()}}
     if secs is not None:
-        told["time"] = f"{secs:.3f}"
-    root = ElementTree.Element("testsuites", told)
-    suite = ElementTree.SubElement(root, "testsuite", told)
+        reported["time"] = f"{secs:.3f}"
+    root = ElementTree.Element("testsuites", reported)
+    suite = ElementTree.SubElement(root, "testsuite", reported)
     if properties:
         group = ElementTree.SubElement(suite, "properties")
         for key, value in properties.items():
             ElementTree.SubElement(group, "property", {"name": key, "value": _plain(value)})
-    for number, one in enumerate(cases, start=1):
-        case = _case(suite, name, f"{number}. {one.title}")
-        sentence = _plain(one.sentence)
-        if one.outcome == "broken":
-            ElementTree.SubElement(case, "failure", {"message": sentence, "type": one.metric}).text = sentence
-        elif one.outcome in SKIPPED:
+    for number, item in enumerate(cases, start=1):
+        case = _case(suite, name, f"{number}. {item.title}")
+        sentence = _plain(item.sentence)
+        if item.outcome == "broken":
+            ElementTree.SubElement(case, "failure", {"message": sentence, "type": item.metric}).text = sentence
+        elif item.outcome in SKIPPED:
             ElementTree.SubElement(case, "skipped", {"message": sentence})
         else:
             ElementTree.SubElement(case, "system-out").text = sentence

@@ -74,12 +74,12 @@ class Scenario(Request):
             # A bare topology and a plan spec of nothing else are the same plan.
             self.plan = {"topology": self.plan} if "family" in self.plan else self.plan
         each = (self.axes.topologies if self.axes is not None else None) or []
-        for index, one in enumerate(each):
-            if isinstance(one, PlanReference):
+        for index, topology in enumerate(each):
+            if isinstance(topology, PlanReference):
                 raise ValueError(f"axes.topologies.{index}: a scenario names no saved plan; give its spec")
-            storable_json(one)
-            if "family" in one:
-                each[index] = {"topology": one}
+            storable_json(topology)
+            if "family" in topology:
+                each[index] = {"topology": topology}
         return self
 
     def body(self) -> Json:
@@ -94,28 +94,30 @@ class Scenario(Request):
         settings = self.settings.model_dump(mode="json")
         if "emulation" in settings:
             settings["emulation"] = _told(settings["emulation"])
-        found: Json = {
+        result: Json = {
             "scenario": VERSION,
             "name": self.name,
             "plan": self.plan if isinstance(self.plan, dict) else self.plan.model_dump(),
             "workload": self.workload.model_dump(mode="json"),
             "settings": {name: value for name, value in settings.items() if value not in (None, False)},
-            "faults": [_told(one.model_dump(mode="json")) for one in self.faults],
-            "fault_schedules": [_told(one.model_dump(mode="json")) for one in self.fault_schedules],
-            "hypotheses": [self._bound(one.model_dump(mode="json")) for one in self.hypotheses],
+            "faults": [_told(fault.model_dump(mode="json")) for fault in self.faults],
+            "fault_schedules": [
+                _told(fault_schedule.model_dump(mode="json")) for fault_schedule in self.fault_schedules
+            ],
+            "hypotheses": [self._bound(hypothesis.model_dump(mode="json")) for hypothesis in self.hypotheses],
             "axes": None if self.axes is None else _told(self.axes.model_dump(mode="json")),
         }
         if self.settings.max_min is False:
-            found["settings"]["max_min"] = False
-        return {name: value for name, value in found.items() if value not in (None, [])}
+            result["settings"]["max_min"] = False
+        return {name: value for name, value in result.items() if value not in (None, [])}
 
     def _bound(self, one: Json) -> Json:
         """A hypothesis; the tolerated duration of a violation is included only for real packets, or
         if it differs from the default."""
-        told = {"metric": one.pop("metric"), "bound": one.pop("bound")}
+        reported = {"metric": one.pop("metric"), "bound": one.pop("bound")}
         if ENGINES[self.settings.engine] is EMULATION or one != {"for_secs": 2.0, "abort": True}:
-            told |= one
-        return told
+            reported |= one
+        return reported
 
 
 def _told(fields: Mapping[str, Any]) -> Json:
@@ -153,5 +155,5 @@ def of_experiment(name: str, document: Mapping[str, Any]) -> Scenario:
 
 def schema() -> Json:
     """The JSON schema of a scenario, for editors and checks in CI."""
-    found = Scenario.model_json_schema()
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **found, "examples": [EXAMPLE]}
+    result = Scenario.model_json_schema()
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **result, "examples": [EXAMPLE]}

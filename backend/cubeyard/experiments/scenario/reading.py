@@ -38,7 +38,7 @@ class Read:
         except ProblemError as error:
             if not error.errors:
                 raise
-            raise _problem([_moved(self.source, one) for one in error.errors], error.findings) from error
+            raise _problem([_moved(self.source, item) for item in error.errors], error.findings) from error
 
 
 def read(data: bytes | str, read_file: ReadFile | None = None) -> Read:
@@ -60,12 +60,12 @@ def _plan(source: Document, plan: PlanFile, read_file: ReadFile | None) -> Json:
         hint = "Write the plan here: its `topology`, and what else its spec has."
         raise _problem([_told(source, ("plan", "file"), plan.file, message, hint=hint)])
     try:
-        found = read_file(plan.file)
+        result = read_file(plan.file)
     except (OSError, ValueError) as error:
         message = f"The plan's file cannot be read: {getattr(error, 'strerror', None) or error}."
         hint = "Paths count from the scenario's own folder."
         raise _problem([_told(source, ("plan", "file"), plan.file, message, hint=hint)]) from error
-    spec = found["spec"] if isinstance(found.get("spec"), dict) else found
+    spec = result["spec"] if isinstance(result.get("spec"), dict) else result
     return {"topology": spec} if "family" in spec else spec
 
 
@@ -75,15 +75,15 @@ def checked(source: Document, model: type[Model], value: Any) -> Model:
         return model.model_validate(value)
     except ValidationError as error:
         each = resolved(error.errors(include_url=False), value)
-        raise _problem([_of_pydantic(source, one) for one in each]) from error
+        raise _problem([_of_pydantic(source, item) for item in each]) from error
 
 
 def _of_pydantic(source: Document, error: Mapping[str, Any]) -> FieldError:
-    found = of_validation(error)
-    hint = found.hint
-    if error["type"] == "string_type" and isinstance(found.value, int | float):
-        hint = f'Put it in quotes: "{found.value}".'
-    return _told(source, error["loc"], found.value, found.message, limit=found.limit, hint=hint)
+    result = of_validation(error)
+    hint = result.hint
+    if error["type"] == "string_type" and isinstance(result.value, int | float):
+        hint = f'Put it in quotes: "{result.value}".'
+    return _told(source, error["loc"], result.value, result.message, limit=result.limit, hint=hint)
 
 
 def _told(

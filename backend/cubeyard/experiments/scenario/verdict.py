@@ -90,8 +90,8 @@ def of_points(
     for point, result in results:
         planned = planned or any(fault["target"].get("ratio") != 0 for fault in point.experiment["faults"])
         struck = struck or _strikes(point, result)
-        for claim, found in zip(claims, values, strict=True):
-            found.append((point, _value(claim, point, result, baseline)))
+        for claim, matches in zip(claims, values, strict=True):
+            matches.append((point, _value(claim, point, result, baseline)))
     verdicts = [_over_points(claim, found) for claim, found in zip(claims, values, strict=True)]
     return verdicts if struck else [_without_fault(verdict, planned=planned) for verdict in verdicts]
 
@@ -123,8 +123,8 @@ def _over_points(claim: StatedHypothesis, values: list[tuple[Point, float | str]
     known = [(point, value) for point, value in values if isinstance(value, float)]
     missing = [value for _, value in values if isinstance(value, str)]
     # Among equal values the first point counts, because points of a sweep arrive in any order.
-    known.sort(key=lambda one: one[0].number)
-    worst = (max if kind.most else min)(known, key=lambda one: one[1], default=None)
+    known.sort(key=lambda item: item[0].number)
+    worst = (max if kind.most else min)(known, key=lambda item: item[1], default=None)
     at = f" at point {worst[0].number}" if worst is not None and len(values) > 1 else ""
     if worst is not None and kind.misses(worst[1], claim.bound):
         beyond = "more" if kind.most else "less"
@@ -154,40 +154,40 @@ def _value(claim: StatedHypothesis, point: Point, result: Mapping[str, Any], bas
 
 def _plain(metric: str, result: Mapping[str, Any]) -> float | str:
     times: Mapping[str, Any] = result.get("completion_secs") or {}
-    found: Any = None
+    matches: Any = None
     reason = f"The engine gave no {METRICS[metric].title.lower()}."
     if metric == "goodput":
         if "goodput_gbps" in result:
             return (result["goodput_gbps"] or 0.0) * 1e9  # null: no flow has a path
-        found = (result.get("maxmin") or {}).get("total_gbps")
+        matches = (result.get("maxmin") or {}).get("total_gbps")
         reason = "Max-min rates were not computed: set `max_min: true`."
     elif metric == "abt":
-        found = result.get("abt_gbps")
+        matches = result.get("abt_gbps")
     elif metric == "stalled-flows":
-        found = result["dropped_flows"] + (times.get("unfinished") or 0)
+        matches = result["dropped_flows"] + (times.get("unfinished") or 0)
     elif metric == "completion-secs":
         if result.get("dropped_flows") or times.get("unfinished"):
             return "Not every flow was complete at the end, so there is no longest completion time."
-        found = times.get("max", (result.get("completion") or {}).get("last_secs"))
+        matches = times.get("max", (result.get("completion") or {}).get("last_secs"))
         reason = "Flows without a size are never complete: give `flow_gigabits`, or the workload's `bytes`."
     elif metric == "completion-p99-secs":
-        found = times.get("p99")
+        matches = times.get("p99")
     else:
-        found = result.get(metric)
-    if found is None:
+        matches = result.get(metric)
+    if matches is None:
         return reason
-    return float(found) * (1e9 if METRICS[metric].unit == "bit/s" else 1.0)
+    return float(matches) * (1e9 if METRICS[metric].unit == "bit/s" else 1.0)
 
 
 def of_report(claims: Sequence[StatedHypothesis], report: Mapping[str, Any]) -> list[HypothesisVerdict]:
     """Each hypothesis of an emulation, as its report judged it."""
-    told = report.get("verdicts") or [report["verdict"]]
-    found = []
-    for claim, one in zip(claims, told, strict=False):
+    reported = report.get("verdicts") or [report["verdict"]]
+    matches = []
+    for claim, verdict in zip(claims, reported, strict=False):
         # Older reports have `none`.
-        outcome: Outcome = one["outcome"] if one["outcome"] in WORST else "not-tested"
-        found.append(_verdict(claim, outcome, one.get("worst"), one["sentence"]))
-    return found
+        outcome: Outcome = verdict["outcome"] if verdict["outcome"] in WORST else "not-tested"
+        matches.append(_verdict(claim, outcome, verdict.get("worst"), verdict["sentence"]))
+    return matches
 
 
 def of_emulation(claims: Sequence[StatedHypothesis], report: Mapping[str, Any]) -> RunVerdict:

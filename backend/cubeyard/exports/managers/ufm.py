@@ -37,8 +37,8 @@ def topology_sections(plan: PlanView, progress: Progress) -> Iterator[bytes]:
     for a, a_port, b, b_port in zip(*(plan.cables[name].tolist() for name in names), strict=True):
         for own, own_port, far, far_port in ((a, a_port, b, b_port), (b, b_port, a, a_port)):
             lines[own].append((own_port, f"    P{own_port + 1} -> {types[far]} {tables.hosts[far]} P{far_port + 1}\n"))
-    said = provenance(plan).replace(" \u00b7", ",")
-    yield f"# {said}\n\n".encode("ascii", "replace")
+    message = provenance(plan).replace(" \u00b7", ",")
+    yield f"# {message}\n\n".encode("ascii", "replace")
     total = len(tables.hosts)
     for start in range(0, total, _DEVICES_PER_PIECE):
         members = range(start, min(start + _DEVICES_PER_PIECE, total))

@@ -82,7 +82,7 @@ def _widest(tables: PlanTables, form: str) -> float:
     pairs = set(zip(plan.cables["level"].tolist(), plan.cables["stock_mm"].tolist(), strict=True))
     name = plan.cable_name(max(plan.cable_count - 1, 0))
     words = (form.format(name=name, level=level, metres=f"{stock / 1000:g}") for level, stock in pairs)
-    return max((width_mm(one, TYPE_POINTS) for one in words), default=0.0)
+    return max((width_mm(word, TYPE_POINTS) for word in words), default=0.0)
 
 
 def facts_that_fit(tables: PlanTables, used: LabelForm) -> str:

@@ -121,15 +121,15 @@ def _ports_of(tables: PlanTables, switches: Sequence[int]) -> dict[int, list[tup
     columns = tables.plan.cables
     wanted = np.zeros(len(tables.hosts), dtype=bool)
     wanted[np.asarray(switches, dtype=np.int64)] = True
-    found: list[tuple[int, int, int, bool]] = []
+    matches: list[tuple[int, int, int, bool]] = []
     for side, port in (("a_device", "a_port"), ("b_device", "b_port")):
         hits = np.flatnonzero(wanted[columns[side]])
         triples = zip(columns[side][hits].tolist(), columns[port][hits].tolist(), hits.tolist(), strict=True)
-        found += [(device, number, index, side == "b_device") for device, number, index in triples]
-    found.sort()
-    rows = tables.rows_at(np.asarray([item[2] for item in found], dtype=np.int64))
+        matches += [(device, number, index, side == "b_device") for device, number, index in triples]
+    matches.sort()
+    rows = tables.rows_at(np.asarray([item[2] for item in matches], dtype=np.int64))
     out: dict[int, list[tuple[str, ...]]] = {}
-    for cable, (device, _, _, at_b) in zip(rows, found, strict=True):
+    for cable, (device, _, _, at_b) in zip(rows, matches, strict=True):
         there = cable.a_device if at_b else cable.b_device
         port, port_there = (cable.b_port, cable.a_port) if at_b else (cable.a_port, cable.b_port)
         out.setdefault(device, []).append((

@@ -53,17 +53,17 @@ def typeset_parts(
     with _Workshop() as workshop:
         workshop.write(shared)
         for number, part in enumerate(parts):
-            told = _at(number, waiting)
-            told(0.0)
+            reported = _at(number, waiting)
+            reported(0.0)
             workshop.write(part)
-            workshop.run("typeset.py", workshop.fonts, "--untagged", waiting=told)
+            workshop.run("typeset.py", workshop.fonts, "--untagged", waiting=reported)
             if "codes.json" in part:
-                workshop.run("stamp.py", waiting=told)
+                workshop.run("stamp.py", waiting=reported)
             workshop.keep(f"part-{number}.pdf")
         workshop.write({"binding.json": binding})
-        told = _at(len(parts), waiting)
-        told(0.0)
-        workshop.run("bind.py", waiting=told)
+        reported = _at(len(parts), waiting)
+        reported(0.0)
+        workshop.run("bind.py", waiting=reported)
         yield from workshop.result()
 
 

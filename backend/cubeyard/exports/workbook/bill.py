@@ -41,10 +41,10 @@ def bill_sheet(book: Workbook, styles: Styles, plan: PlanView, names: SheetNames
     sheet.write_string(1, 0, _note(plan, lines), styles.note)
     _totals(sheet, styles, lines, last)
     currency = plan.bom["currency"]
-    for column, one in enumerate(BILL):
-        sheet.set_column(column, column, one.width)
-        in_currency = f" ({currency})" if one.name in ("unit_price", "total") else ""
-        sheet.write_string(HEADER_ROW, column, one.title + in_currency, styles.header)
+    for column, item in enumerate(BILL):
+        sheet.set_column(column, column, item.width)
+        in_currency = f" ({currency})" if item.name in ("unit_price", "total") else ""
+        sheet.write_string(HEADER_ROW, column, item.title + in_currency, styles.header)
     sheet.set_row(HEADER_ROW, 28)
     formats = _formats(styles)
     for row, line in enumerate(lines, FIRST_ROW):
@@ -129,13 +129,13 @@ def _line(sheet: Worksheet, formats: Callable[[str, bool], Format], row: int, va
     }
     if values["cable_metres"] is not None:
         formulas["cable_metres"] = f"={LETTER['length_metres']}{number}*{order}"
-    for column, one in enumerate(BILL):
-        value, style = values[one.name], formats(one.name, values["unit"] == "h")
-        if one.name in formulas:
-            sheet.write_formula(row, column, formulas[one.name], style, "" if value is None else value)  # pyright: ignore[reportArgumentType]
+    for column, item in enumerate(BILL):
+        value, style = values[item.name], formats(item.name, values["unit"] == "h")
+        if item.name in formulas:
+            sheet.write_formula(row, column, formulas[item.name], style, "" if value is None else value)  # pyright: ignore[reportArgumentType]
         elif isinstance(value, int | float):
             sheet.write_number(row, column, value, style)
         elif value:
             sheet.write_string(row, column, value, style)
-        elif one.filled:
+        elif item.filled:
             sheet.write_blank(row, column, None, style)

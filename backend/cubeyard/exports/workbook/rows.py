@@ -77,18 +77,18 @@ def _row_xml(table: LongTable, styles: Sequence[str]) -> Iterator[bytes]:
 
 def _fill(xml: str, table: LongTable) -> Iterator[bytes]:
     """A sheet's XML with the template row replaced by the table's rows."""
-    found = re.search(rf'<row r="{table.row + 1}"[^>]*>(.*?)</row>', xml, re.DOTALL)
-    if found is None:
+    matched = re.search(rf'<row r="{table.row + 1}"[^>]*>(.*?)</row>', xml, re.DOTALL)
+    if matched is None:
         raise ValueError(
             f"{table.sheet} has no template row {table.row + 1}: call leave_room() before closing the workbook"
         )
-    styles = re.findall(r'<c r="[A-Z]+\d+" s="(\d+)"/>', found.group(1))
+    styles = re.findall(r'<c r="[A-Z]+\d+" s="(\d+)"/>', matched.group(1))
     # Readers can ignore the dimension, which is a hint; without it they measure the sheet
     # themselves.
-    head = re.sub(r"<dimension[^>]*/>", "", xml[: found.start()])
+    head = re.sub(r"<dimension[^>]*/>", "", xml[: matched.start()])
     yield head.encode()
     yield from _row_xml(table, styles)
-    yield xml[found.end() :].encode()
+    yield xml[matched.end() :].encode()
 
 
 def stream_book(path: Path, tables: Sequence[LongTable]) -> Iterator[bytes]:

@@ -186,10 +186,10 @@ def _checks(sheet: Worksheet, styles: Styles, plan: PlanView, row: int) -> int:
 
 def _site_limits(sheet: Worksheet, styles: Styles, plan: PlanView, row: int) -> int:
     _headers(sheet, styles, row, ("Container or room", "Most", "Limit", "Result", "Source of limit"))
-    for one in plan.summary["site_limits"]:
+    for site_limit in plan.summary["site_limits"]:
         row += 1
-        words = limit_words(one)
-        result = "OVER" if words.over else "within" if one["limit"] is not None else "not checked"
+        words = limit_words(site_limit)
+        result = "OVER" if words.over else "within" if site_limit["limit"] is not None else "not checked"
         texts = (words.title, words.value, words.limit, result, words.source)
         _words(sheet, styles, row, {column: cell(text) for column, text in enumerate(texts)})
     return row + 1
@@ -203,7 +203,7 @@ def _findings(sheet: Worksheet, styles: Styles, plan: PlanView, row: int) -> int
         style = styles.severity.get(finding["severity"], styles.text)
         hint = plain(finding.get("hint"))
         what = f"{plain(finding['severity'])}: {plain(finding['code'])}"
-        said = f"{plain(finding['message'])}{' ' + hint if hint else ''}"
-        _words(sheet, styles, row, {0: what, 1: cell(finding.get("where")), 2: cell(said)})
+        message = f"{plain(finding['message'])}{' ' + hint if hint else ''}"
+        _words(sheet, styles, row, {0: what, 1: cell(finding.get("where")), 2: cell(message)})
         sheet.write_string(row, 0, what, style)
     return row + 1

@@ -165,7 +165,7 @@ def _local(path: str) -> str:
         or parts.netloc
         or not path.startswith("/")
         or path.startswith(("//", "/\\"))
-        or any(ord(one) < 32 for one in path)
+        or any(ord(item) < 32 for item in path)
     ):
         return "/"
     return path

@@ -139,8 +139,8 @@ class Guard:
         scheme, _, bearer = authorization.partition(" ")
         cookies = cookie_parser(headers.get("cookie", ""))
         if scope["type"] == "websocket" and not bearer:
-            offered = (one.strip() for one in headers.get("sec-websocket-protocol", "").split(","))
-            bearer = next((one.removeprefix("bearer.") for one in offered if one.startswith("bearer.")), "")
+            offered = (word.strip() for word in headers.get("sec-websocket-protocol", "").split(","))
+            bearer = next((item.removeprefix("bearer.") for item in offered if item.startswith("bearer.")), "")
             scheme = "bearer"
         is_bearer = scheme.lower() == "bearer" and bool(bearer.strip())
         if is_bearer or (self.settings.exposed and COOKIE in cookies and scope["path"] not in OPEN_PATHS):

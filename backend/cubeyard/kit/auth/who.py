@@ -43,9 +43,9 @@ def actor(session: Session) -> Actor | None:
 
 
 def _author(session: UnitOfWork) -> str:
-    found = actor(session)
-    assert found is not None, "a request has a caller"
-    return found.name
+    result = actor(session)
+    assert result is not None, "a request has a caller"
+    return result.name
 
 
 Author = Annotated[str, Depends(_author)]

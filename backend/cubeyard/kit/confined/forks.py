@@ -61,18 +61,18 @@ class Outcome:
 
 def main() -> None:
     control = socket.socket(fileno=int(sys.argv[1]))
-    for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
-        signal.signal(one, signal.SIG_IGN)  # meant for the server, whose end is seen at the socket
+    for item in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+        signal.signal(item, signal.SIG_IGN)  # meant for the server, whose end is seen at the socket
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel forgets copies that ended
     imported: set[str] = set()
     while True:
-        said, (*ends,), _, _ = socket.recv_fds(control, 4096, 1)
-        if not said:
+        message, (*ends,), _, _ = socket.recv_fds(control, 4096, 1)
+        if not message:
             return
-        module = said.decode()
+        module = message.decode()
         if module not in imported:
-            for one in getattr(import_module(module), READ_WITH, ()):
-                import_module(one)
+            for item in getattr(import_module(module), READ_WITH, ()):
+                import_module(item)
             imported.add(module)
             gc.freeze()
         if os.fork() == 0:
@@ -102,15 +102,15 @@ def outcome(request: ReaderRequest) -> bytes:
     os.nice(NICENESS)
     _limit_memory(_mapped_bytes() + limits.memory_bytes)
     try:
-        found = Outcome("value", request.reader(*request.arguments))
+        result = Outcome("value", request.reader(*request.arguments))
     except ProblemError as error:
-        found = Outcome("problem", parts_of(error))
+        result = Outcome("problem", parts_of(error))
     except MemoryError:
-        found = Outcome("memory")
+        result = Outcome("memory")
     except Exception:
-        found = Outcome("failed", traceback.format_exc())
+        result = Outcome("failed", traceback.format_exc())
     _limit_memory(resource.RLIM_INFINITY)
-    return pickle.dumps(found, pickle.HIGHEST_PROTOCOL)
+    return pickle.dumps(result, pickle.HIGHEST_PROTOCOL)
 
 
 def parts_of(error: ProblemError) -> dict[str, Any]:

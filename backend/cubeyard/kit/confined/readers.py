@@ -57,8 +57,8 @@ class Forks:
             with end:
                 self._send(module, end)
             talk.settimeout(START_SECS)
-            said, handles, _, _ = socket.recv_fds(talk, 1, 1)
-            if not said or not handles:
+            message, handles, _, _ = socket.recv_fds(talk, 1, 1)
+            if not message or not handles:
                 raise RuntimeError(f"{module} cannot be imported by the program that forks readers; its log says why")
             (handle,) = handles
             try:

@@ -72,18 +72,18 @@ def read(data: bytes, name: str = "", format: Format | None = None) -> Network:
 def detect(data: bytes, name: str = "") -> Format:
     """Which format a file has. Raises `BadFileError` if it is none of them."""
     head = data[:65_536].lstrip(b"\xef\xbb\xbf \t\r\n")
-    found: Format | None = None
+    result: Format | None = None
     if head.startswith(b"<"):
         root = _XML.search(head)
-        found = None if root is None else "graphml" if root[1] == b"graphml" else "gexf"
+        result = None if root is None else "graphml" if root[1] == b"graphml" else "gexf"
     elif head[:1] in (b"{", b"["):
-        found = "netbox" if netbox_json.is_netbox(head) else "containerlab" if _LAB.search(head) else "lldp"
+        result = "netbox" if netbox_json.is_netbox(head) else "containerlab" if _LAB.search(head) else "lldp"
     elif _DOT.match(head):
-        found = "dot"
+        result = "dot"
     elif _YAML.search(data):
-        found = "containerlab"
-    if found is None:
-        found = next((kind for ending, kind in _BY_NAME if name.casefold().endswith(ending)), None)
-    if found is None and head.startswith(b"<"):
+        result = "containerlab"
+    if result is None:
+        result = next((kind for ending, kind in _BY_NAME if name.casefold().endswith(ending)), None)
+    if result is None and head.startswith(b"<"):
         raise refused("file", "It is XML, but neither GraphML nor GEXF.", f"Send one of {', '.join(TITLES.values())}.")
-    return found or "csv"
+    return result or "csv"

@@ -65,7 +65,7 @@ def _document(text: str) -> yaml.Node:
             if values > _MOST_VALUES or aliases > _MOST_ALIASES:
                 most = f"{_MOST_VALUES:,} values and {_MOST_ALIASES:,} aliases"
                 raise refused(f"line {line}", f"The file has more than {most}.", "Import a part of it.", line=line)
-        found = yaml.compose(text, Loader=_Loader)
+        result = yaml.compose(text, Loader=_Loader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
@@ -73,9 +73,9 @@ def _document(text: str) -> yaml.Node:
         raise refused(f"line {line}, column {column}", message, line=line) from None
     except (yaml.YAMLError, RecursionError) as error:
         raise refused("file", f"It is not YAML: {str(error)[:200]}.") from None
-    if found is None:
+    if result is None:
         raise refused("line 1", "There is no topology.", _HINT, line=1)
-    return found
+    return result
 
 
 def _line(node: yaml.Node) -> int:
@@ -101,8 +101,8 @@ def _mapping(node: yaml.Node | None, what: str, depth: int = 0) -> dict[str, yam
         if key.value == "<<" and key.tag == "tag:yaml.org,2002:merge":
             if depth == MAX_NESTING:
                 _wrong(value, "Merged mappings are nested too deeply.")
-            for one in value.value if isinstance(value, yaml.SequenceNode) else [value]:
-                merged = {**_mapping(one, what, depth + 1), **merged}
+            for item in value.value if isinstance(value, yaml.SequenceNode) else [value]:
+                merged = {**_mapping(item, what, depth + 1), **merged}
         elif key.value in own:
             _wrong(
                 key,

@@ -59,10 +59,10 @@ def read(data: bytes) -> Network:
 def _tokens(text: str) -> Iterator[_Token]:
     at, line = 0, 1
     while at < len(text):
-        found = _TOKEN.match(text, at)
-        if found is None:
+        matched = _TOKEN.match(text, at)
+        if matched is None:
             raise refused(f"line {line}", f"{text[at]!r} is not expected here.", _HINT, line=line)
-        kind, end = str(found.lastgroup), found.end()
+        kind, end = str(matched.lastgroup), matched.end()
         if kind == "html":
             end = _html_end(text, at, line)
         words = text[at:end]
@@ -81,10 +81,10 @@ def _tokens(text: str) -> Iterator[_Token]:
 
 def _html_end(text: str, start: int, line: int) -> int:
     depth = 0
-    for found in re.compile("[<>]").finditer(text, start):
-        depth += 1 if found[0] == "<" else -1
+    for result in re.compile("[<>]").finditer(text, start):
+        depth += 1 if result[0] == "<" else -1
         if depth == 0:
-            return found.end()
+            return result.end()
     raise refused(f"line {line}", "The HTML label is not closed.", _HINT, line=line)
 
 
@@ -177,8 +177,8 @@ class _Parser:
             self._take()
             chain.append(self._places(scope, depth))
         given = self._list()
-        for one in chain:
-            for node in [one.node] if isinstance(one, _Place) else ():
+        for item in chain:
+            for node in [item.node] if isinstance(item, _Place) else ():
                 self._declare(node, scope, line, given if len(chain) == 1 else {})
         for before, after in itertools.pairwise(chain):
             for a in self._each(before):

@@ -227,7 +227,7 @@ class _Gexf(_Reader):
 
 
 def _values(element: Element, titles: Mapping[str, str]) -> dict[str, str]:
-    found = {
+    result = {
         name.casefold(): value
         for name, value in element.attrib.items()
         if name not in ("id", "source", "target", "type", "kind", "pid", "start", "end", _LINE)
@@ -236,5 +236,5 @@ def _values(element: Element, titles: Mapping[str, str]) -> dict[str, str]:
         if values.tag == "attvalues":
             for value in values:
                 name = value.get("for") or value.get("id", "")
-                found[titles.get(name, name.casefold())] = value.get("value", "")
-    return found
+                result[titles.get(name, name.casefold())] = value.get("value", "")
+    return result

@@ -19,8 +19,8 @@ def cluster() -> FakeCluster:
 
 @pytest.fixture
 def settings(cluster: FakeCluster, tmp_path: Path) -> Iterator[EmulationCluster]:
-    with serving(cluster, tmp_path) as found:
-        yield found
+    with serving(cluster, tmp_path) as result:
+        yield result
 
 
 @pytest.fixture

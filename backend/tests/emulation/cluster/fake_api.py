@@ -68,7 +68,7 @@ class FakeCluster:
 
     def pods(self, namespace: str = NAMESPACE) -> list[Json]:
         with self.lock:
-            return [one for (where, kind, _), one in self.objects.items() if where == namespace and kind == "pods"]
+            return [item for (where, kind, _), item in self.objects.items() if where == namespace and kind == "pods"]
 
     def names(self, kind: str) -> list[str]:
         with self.lock:
@@ -84,9 +84,9 @@ class FakeCluster:
             pod = self.objects[NAMESPACE, "pods", name]
             ended = {"terminated": {"reason": "Error", "exitCode": 137, "message": message}}
             every = pod["status"]["containerStatuses"]
-            found = [{**one, "state": ended} if one["name"] == container else one for one in every]
-            over = all("terminated" in one["state"] for one in found)
-            pod["status"] = {"phase": "Failed" if over else "Running", "containerStatuses": found}
+            matches = [{**item, "state": ended} if item["name"] == container else item for item in every]
+            over = all("terminated" in item["state"] for item in matches)
+            pod["status"] = {"phase": "Failed" if over else "Running", "containerStatuses": matches}
 
     # ---- results of requests
 
@@ -109,13 +109,13 @@ class FakeCluster:
             if where == namespace and kind == "resourcequotas":
                 used, hard = len(self.pods(namespace)), quota["status"]["hard"].get("pods")
                 if hard is not None and used + 1 > int(hard):
-                    said = f"exceeded quota: {name}, requested: pods=1, used: pods={used}, limited: pods={hard}"
-                    raise RefusedError(403, said)
+                    message = f"exceeded quota: {name}, requested: pods=1, used: pods={used}, limited: pods={hard}"
+                    raise RefusedError(403, message)
 
     def _schedule(self, pod: Json) -> None:
         terms = pod["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
         (wanted,) = terms["nodeSelectorTerms"][0]["matchFields"][0]["values"]
-        on_it = sum(1 for one in self.pods() if one["spec"].get("nodeName") == wanted)
+        on_it = sum(1 for item in self.pods() if item["spec"].get("nodeName") == wanted)
         if on_it >= self.nodes.get(wanted, 0):
             message = f"0/{len(self.nodes)} nodes are available: 1 Too many pods."
             pod["status"]["conditions"] = [
@@ -127,11 +127,11 @@ class FakeCluster:
 
     def listed(self, namespace: str, kind: str, query: Json) -> Json:
         items = []
-        for (where, found, _), one in list(self.objects.items()):
-            if where == namespace and found == kind and _selected(one, query):
-                if kind == "pods" and "looks" in one:
-                    self._look(one)
-                items.append(one)
+        for (where, matches, _), item in list(self.objects.items()):
+            if where == namespace and matches == kind and _selected(item, query):
+                if kind == "pods" and "looks" in item:
+                    self._look(item)
+                items.append(item)
         if kind == "resourcequotas":
             for quota in items:
                 quota["status"]["used"] = {"pods": str(len(self.pods(namespace)))}
@@ -150,12 +150,14 @@ class FakeCluster:
             first = [{**_status(state, gate), "containerID": f"containerd://{identity}"}]
             pod["status"]["initContainerStatuses"] = first
             waits = {"waiting": {"reason": "PodInitializing"}}
-            pod["status"]["containerStatuses"] = [_status(waits, one["name"]) for one in pod["spec"]["containers"]]
+            pod["status"]["containerStatuses"] = [
+                _status(waits, container["name"]) for container in pod["spec"]["containers"]
+            ]
             if not opened:
                 return
-        found = [self._begun(pod, at, one["name"]) for at, one in enumerate(pod["spec"]["containers"])]
-        runs = all("waiting" not in one["state"] for one in found)
-        pod["status"] = {"phase": "Running" if runs else "Pending", "containerStatuses": found}
+        matches = [self._begun(pod, at, container["name"]) for at, container in enumerate(pod["spec"]["containers"])]
+        runs = all("waiting" not in item["state"] for item in matches)
+        pod["status"] = {"phase": "Running" if runs else "Pending", "containerStatuses": matches}
 
     def _begun(self, pod: Json, at: int, name: str) -> Json:
         if self.waiting is not None and name == self.waits:
@@ -177,8 +179,8 @@ class FakeCluster:
 
     def delete_collection(self, namespace: str, kind: str, query: Json) -> Json:
         stays = self.stuck and query.get("gracePeriodSeconds") != ["0"]
-        for key, one in list(self.objects.items()):
-            if key[:2] == (namespace, kind) and _selected(one, query) and not stays:
+        for key, item in list(self.objects.items()):
+            if key[:2] == (namespace, kind) and _selected(item, query) and not stays:
                 del self.objects[key]
         return {"kind": "Status", "apiVersion": "v1", "status": "Success"}
 
@@ -187,16 +189,16 @@ class FakeCluster:
             return VERSION
         if path == "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews":
             self.reviews += 1
-            asked = body["spec"]["resourceAttributes"]
-            allowed = (asked["verb"], asked["resource"]) not in self.forbidden
+            request = body["spec"]["resourceAttributes"]
+            allowed = (request["verb"], request["resource"]) not in self.forbidden
             return {**body, "status": {"allowed": allowed}}
         return self._of_objects(method, path, query, body)
 
     def _of_objects(self, method: str, path: str, query: Json, body: Json) -> Json:
-        found = OBJECTS.match(path)
-        if found is None:
+        matched = OBJECTS.match(path)
+        if matched is None:
             raise RefusedError(404, f"the server could not find the requested resource ({path})")
-        namespace, kind, name = found.groups()
+        namespace, kind, name = matched.groups()
         verb = VERBS[method]
         if name is None:
             verb = {"get": "list", "delete": "deletecollection"}.get(verb, verb)
@@ -225,9 +227,9 @@ def refuse_unrestricted(pod: Json) -> None:
     own = spec.get("securityContext", {})
     if any(spec.get(name) for name in ("hostNetwork", "hostPID", "hostIPC")):
         wrong.append("host namespaces")
-    wrong += [f"volume {one['name']}" for one in spec.get("volumes", []) if "hostPath" in one]
-    for one in [*spec["containers"], *spec.get("initContainers", [])]:
-        context = one.get("securityContext", {})
+    wrong += [f"volume {volume['name']}" for volume in spec.get("volumes", []) if "hostPath" in volume]
+    for container in [*spec["containers"], *spec.get("initContainers", [])]:
+        context = container.get("securityContext", {})
         capabilities = context.get("capabilities", {})
         if context.get("allowPrivilegeEscalation") is not False:
             wrong.append("allowPrivilegeEscalation != false")
@@ -280,17 +282,17 @@ def serving(cluster: FakeCluster, folder: Path) -> Iterator[EmulationCluster]:
                 if cluster.down:
                     raise RefusedError(503, "etcdserver: leader changed")
                 with cluster.lock:
-                    status, said = 200, cluster.answer(self.command, where.path, parse_qs(where.query), body)
+                    status, message = 200, cluster.answer(self.command, where.path, parse_qs(where.query), body)
             except RefusedError as error:
                 status = error.status
-                said = {
+                message = {
                     "kind": "Status",
                     "apiVersion": "v1",
                     "status": "Failure",
                     "message": str(error),
                     "code": status,
                 }
-            sent = orjson.dumps(said)
+            sent = orjson.dumps(message)
             self.send_response(status)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(sent)))

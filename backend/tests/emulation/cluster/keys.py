@@ -22,13 +22,13 @@ def authority(folder: Path) -> Path:
 def signed(ca: Path, name: str, folder: Path) -> Path:
     """A folder with what one side has: `ca.crt`, `tls.crt` of this name, `tls.key`."""
     folder.mkdir(parents=True, exist_ok=True)
-    key, asked, told = folder / "tls.key", folder / "asked.csr", folder / "extensions"
+    key, request, reported = folder / "tls.key", folder / "asked.csr", folder / "extensions"
     _run("ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", str(key))
-    _run("req", "-new", "-key", str(key), "-subj", f"/CN={name}", "-out", str(asked))
-    told.write_text(f"subjectAltName=DNS:{name}\nextendedKeyUsage=serverAuth,clientAuth\n")
+    _run("req", "-new", "-key", str(key), "-subj", f"/CN={name}", "-out", str(request))
+    reported.write_text(f"subjectAltName=DNS:{name}\nextendedKeyUsage=serverAuth,clientAuth\n")
     _run(
-        "x509", "-req", "-in", str(asked), "-CA", str(ca / "ca.crt"), "-CAkey", str(ca / "ca.key"), "-CAcreateserial",
-        "-days", "2", "-extfile", str(told), "-out", str(folder / "tls.crt"),
+        "x509", "-req", "-in", str(request), "-CA", str(ca / "ca.crt"), "-CAkey", str(ca / "ca.key"), "-CAcreateserial",
+        "-days", "2", "-extfile", str(reported), "-out", str(folder / "tls.crt"),
     )  # fmt: skip
     (folder / "ca.crt").write_bytes((ca / "ca.crt").read_bytes())
     return folder

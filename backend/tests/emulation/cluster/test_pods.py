@@ -37,7 +37,7 @@ def pods(settings: EmulationCluster, signals: list[tuple[str, int, str, str]]) -
 
 
 def create(pods: Pods, run: str = RUN, servers: dict[int, str] = SERVERS, **more: Any) -> dict[int, str]:
-    told: Json = {
+    reported: Json = {
         "host_names": {at: f"s{at}" for at in servers},
         "raw_sockets": False,
         "beside": {},
@@ -45,19 +45,19 @@ def create(pods: Pods, run: str = RUN, servers: dict[int, str] = SERVERS, **more
         "came": lambda _: None,
         **more,
     }
-    return pods.create(run, servers, pods.image(), {}, **told)
+    return pods.create(run, servers, pods.image(), {}, **reported)
 
 
 def containers(pods: Pods, servers: dict[int, str] = SERVERS, **more: Any) -> dict[int, int | str]:
     """The container that each server is found by."""
-    found: dict[int, int | str] = {}
-    create(pods, servers=servers, came=found.update, **more)
-    return found
+    result: dict[int, int | str] = {}
+    create(pods, servers=servers, came=result.update, **more)
+    return result
 
 
 def test_a_shell_in_a_pod_is_a_command_of_kubectl(settings: EmulationCluster) -> None:
-    told = shell_command(RUN, 3, "<0,3>", "containers", settings)
-    assert told == f"kubectl --namespace {NAMESPACE} exec --stdin --tty {pod_name(RUN, 3)} -- sh"
+    reported = shell_command(RUN, 3, "<0,3>", "containers", settings)
+    assert reported == f"kubectl --namespace {NAMESPACE} exec --stdin --tty {pod_name(RUN, 3)} -- sh"
     assert "nsenter" in shell_command(RUN, 3, "<0,3>", "containers")
     assert "ip netns" in shell_command(RUN, 3, "<0,3>", "namespaces", settings)
     refused = Terminals(Settings(cluster=settings)).refusal("containers")
@@ -66,26 +66,26 @@ def test_a_shell_in_a_pod_is_a_command_of_kubectl(settings: EmulationCluster) ->
 
 def test_a_pod_a_server_runs_on_its_node_and_is_found_by_its_container(pods: Pods, cluster: FakeCluster) -> None:
     seen: list[int] = []
-    found: dict[int, int | str] = {}
-    made = create(pods, check=seen.append, came=found.update)
+    result: dict[int, int | str] = {}
+    made = create(pods, check=seen.append, came=result.update)
     assert made == {at: pod_name(RUN, at) for at in SERVERS}
     assert sorted(made.values()) == cluster.names("pods")
     assert seen[0] == 0
     assert seen[-1] == len(SERVERS)
-    assert {one["spec"]["nodeName"] for one in cluster.pods()} == {"node-a"}
-    assert found.keys() == SERVERS.keys()
+    assert {pod["spec"]["nodeName"] for pod in cluster.pods()} == {"node-a"}
+    assert result.keys() == SERVERS.keys()
     assert pods.wired_by == "containers"
-    assert len(set(found.values())) == len(SERVERS)
-    assert all(isinstance(one, str) and len(one) == 64 and "/" not in one for one in found.values())
+    assert len(set(result.values())) == len(SERVERS)
+    assert all(isinstance(item, str) and len(item) == 64 and "/" not in item for item in result.values())
     assert pods.living(RUN) == len(SERVERS)
 
 
 def test_pods_are_owned_end_by_themselves_and_hold_nothing_of_the_node(pods: Pods, cluster: FakeCluster) -> None:
     create(pods)
-    (owner,) = [one for key, one in cluster.objects.items() if key[1] == "configmaps"]
+    (owner,) = [item for key, item in cluster.objects.items() if key[1] == "configmaps"]
     assert owner["data"] == {"run": RUN, "owner": "home-worker-0"}
     for pod in cluster.pods():
-        assert [one["uid"] for one in pod["metadata"]["ownerReferences"]] == [owner["metadata"]["uid"]]
+        assert [item["uid"] for item in pod["metadata"]["ownerReferences"]] == [owner["metadata"]["uid"]]
         spec = pod["spec"]
         assert spec["activeDeadlineSeconds"] > 0
         assert spec["automountServiceAccountToken"] is False
@@ -125,8 +125,8 @@ def test_a_hundred_nodes_ask_no_more_than_one(cluster: FakeCluster, settings: Em
     every = [Pods("home-worker-0", settings, host.name) for host in hosts]
     parts = [{server: str(server) for server in part} for part in divided(300, [1.0] * 100)]
     began = time.monotonic()
-    found = on_every(hosts, lambda host: containers(every[host], parts[host]))
-    assert len({one for part in found for one in part.values()}) == 300
+    result = on_every(hosts, lambda host: containers(every[host], parts[host]))
+    assert len({item for part in result for item in part.values()}) == 300
     assert on_every(hosts, lambda host: every[host].living(RUN)) == [3] * 100
     on_every(hosts, lambda host: every[host].remove(RUN))
     assert not cluster.objects
@@ -215,8 +215,8 @@ def test_whoever_may_make_no_pods_is_offered_namespaces(
     cluster: FakeCluster, settings: EmulationCluster, tmp_path: Path
 ) -> None:
     def pods_of(**more: Any) -> Capability:
-        found = probe(Settings(cluster=settings, home=tmp_path, **more))
-        return next(one for one in found.capabilities if one.name == "docker")
+        result = probe(Settings(cluster=settings, home=tmp_path, **more))
+        return next(capability for capability in result.capabilities if capability.name == "docker")
 
     assert "there is none" in pods_of().reason
     cluster.put("cubeyard", "pods", fabric_pod("f-1", "node-a"))
@@ -297,7 +297,7 @@ def test_who_takes_a_run_up_has_it_alone_though_the_one_before_comes_back(
     made = create(other)
     pods.remove(RUN)
     assert pods.runs() == {}
-    assert sorted(one["metadata"]["name"] for one in cluster.pods()) == sorted(made.values())
+    assert sorted(pod["metadata"]["name"] for pod in cluster.pods()) == sorted(made.values())
     assert len(cluster.names("configmaps")) == 1, "what owns them is the other worker's"
     assert other.living(RUN) == len(SERVERS)
 
@@ -384,19 +384,19 @@ def fabric_pod(name: str, node: str, ready: str = "True") -> Json:
 def test_hosts_are_the_nodes_whose_fabric_is_ready(
     cluster: FakeCluster, settings: EmulationCluster, tmp_path: Path
 ) -> None:
-    found = Settings(cluster=settings)
+    result = Settings(cluster=settings)
     with pytest.raises(ClusterRefusedError, match="no node has a ready pod of cubeyard-fabric; there is none"):
-        Hosts.of(found, Place(tmp_path))
+        Hosts.of(result, Place(tmp_path))
     cluster.put("cubeyard", "pods", fabric_pod("f-1", "node-bb"))
     cluster.put("cubeyard", "pods", fabric_pod("f-2", "node-a"))
     cluster.put("cubeyard", "pods", fabric_pod("f-3", "node-ccc", "False"))
-    hosts = Hosts.of(found, Place(tmp_path)).every
-    assert [(one.name, one.underlay, str(one.socket)) for one in hosts] == [
+    hosts = Hosts.of(result, Place(tmp_path)).every
+    assert [(host.name, host.underlay, str(host.socket)) for host in hosts] == [
         ("node-a", "127.0.0.6", "127.0.0.6:7117"),
         ("node-bb", "127.0.0.7", "127.0.0.7:7117"),
     ]
-    by_node = found.model_copy(update={"cluster": settings.model_copy(update={"underlay": "node"})})
-    assert [one.underlay for one in Hosts.of(by_node, Place(tmp_path)).every] == ["192.0.2.6", "192.0.2.7"]
+    by_node = result.model_copy(update={"cluster": settings.model_copy(update={"underlay": "node"})})
+    assert [item.underlay for item in Hosts.of(by_node, Place(tmp_path)).every] == ["192.0.2.6", "192.0.2.7"]
 
 
 @pytest.mark.long
@@ -405,16 +405,18 @@ def test_of_more_nodes_than_a_run_may_have_the_first_are_used_and_that_is_said(
 ) -> None:
     for at in range(MAX_HOSTS + 3):
         cluster.put("cubeyard", "pods", fabric_pod(f"f-{at:02}", f"node-{at:02}"))
-    found = Hosts.of(Settings(cluster=settings), Place(tmp_path))
-    assert [one.name for one in found.every] == [f"node-{at:02}" for at in range(MAX_HOSTS)]
-    assert found.left_out == ("node-64", "node-65", "node-66")
-    said = found.said_of_nodes
-    assert said.startswith(
+    result = Hosts.of(Settings(cluster=settings), Place(tmp_path))
+    assert [item.name for item in result.every] == [f"node-{at:02}" for at in range(MAX_HOSTS)]
+    assert result.left_out == ("node-64", "node-65", "node-66")
+    message = result.said_of_nodes
+    assert message.startswith(
         "Runs use 64 of 67 nodes, node-00 to node-63 by name; node-64 and what follows are left out."
     )
-    assert "emulation.nodeSelector" in said
+    assert "emulation.nodeSelector" in message
     looked = probe(Settings(cluster=settings, home=tmp_path))
-    assert next(one for one in looked.capabilities if one.name == "fabric").reason.startswith(said)
+    assert next(capability for capability in looked.capabilities if capability.name == "fabric").reason.startswith(
+        message
+    )
     cluster.delete("cubeyard", "pods", "f-66")
     cluster.delete("cubeyard", "pods", "f-65")
     cluster.delete("cubeyard", "pods", "f-64")

@@ -55,9 +55,9 @@ class Echo:
         self._count(1)
         with connection, connection.makefile("rb") as lines:
             for line in lines:
-                asked = orjson.loads(line)
-                connection.sendall(orjson.dumps({"id": asked["id"], "result": asked["params"]}) + b"\n")
-                if asked["method"] == "end":
+                request = orjson.loads(line)
+                connection.sendall(orjson.dumps({"id": request["id"], "result": request["params"]}) + b"\n")
+                if request["method"] == "end":
                     break
         self._count(-1)
 
@@ -188,12 +188,12 @@ def test_a_machine_that_refuses_is_there_and_one_that_is_silent_is_away(port: in
     assert is_away(Remote("255.255.255.255", 1, keys)), "no way leads there"
     with socket.create_server(("127.0.0.1", 0), backlog=0) as full:
         waiting = [socket.socket() for _ in range(4)]
-        for one in waiting:
-            one.setblocking(False)
-            one.connect_ex(full.getsockname())
+        for item in waiting:
+            item.setblocking(False)
+            item.connect_ex(full.getsockname())
         began = time.monotonic()
         assert is_away(Remote("127.0.0.1", full.getsockname()[1], keys)), "nothing answers"
         assert time.monotonic() - began < THERE_SECS + 2
-        for one in waiting:
-            one.close()
+        for item in waiting:
+            item.close()
     assert not is_away(tmp_path / "fabric.sock"), "this machine is never away"

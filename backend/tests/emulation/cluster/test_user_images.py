@@ -53,23 +53,23 @@ def create(pods: Pods, beside: dict[int, Beside] = BESIDE, came: Came = lambda _
 
 def container(cluster: FakeCluster, server: int) -> Json:
     """The second container of a server's pod."""
-    _, found = cluster.objects[NAMESPACE, "pods", pod_name(RUN, server)]["spec"]["containers"]
-    return found
+    _, result = cluster.objects[NAMESPACE, "pods", pod_name(RUN, server)]["spec"]["containers"]
+    return result
 
 
 def test_it_is_a_second_container_without_rights_of_those_servers_alone(pods: Pods, cluster: FakeCluster) -> None:
     create(pods)
     counts = {pod["metadata"]["labels"]["cubeyard.server"]: len(pod["spec"]["containers"]) for pod in cluster.pods()}
     assert counts == {"0": 1, "1": 2, "2": 1, "3": 2}
-    found = container(cluster, 1)
-    assert found["image"] == WEB.image
-    assert found["securityContext"]["readOnlyRootFilesystem"] is True
-    assert found["securityContext"]["capabilities"] == {"drop": ["ALL"]}
-    assert found["resources"]["limits"]["memory"] == str(256 * 1024 * 1024)
+    result = container(cluster, 1)
+    assert result["image"] == WEB.image
+    assert result["securityContext"]["readOnlyRootFilesystem"] is True
+    assert result["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+    assert result["resources"]["limits"]["memory"] == str(256 * 1024 * 1024)
     pod = cluster.objects[NAMESPACE, "pods", pod_name(RUN, 1)]
     refuse_unrestricted(pod)
     assert pod["spec"]["automountServiceAccountToken"] is False
-    assert [set(one) - {"name"} for one in pod["spec"]["volumes"]] == [{"emptyDir"}]
+    assert [set(volume) - {"name"} for volume in pod["spec"]["volumes"]] == [{"emptyDir"}]
 
 
 @pytest.mark.parametrize(("registries", "policy"), [("docker.io", "Always"), ("docker.io,local", "IfNotPresent")])
@@ -94,18 +94,18 @@ def test_it_starts_only_once_the_clusters_network_is_down(
     settings: EmulationCluster, cluster: FakeCluster, signals: list[tuple[str, int, str, str]]
 ) -> None:
     """A gate container in the pod waits for that; servers without a user image have no gate."""
-    told: list[dict[int, str]] = []
+    reported: list[dict[int, str]] = []
 
     def isolate(_: str, containers: Mapping[int, str]) -> None:
-        told.append(dict(containers))
+        reported.append(dict(containers))
 
-    pods = Pods("home-worker-0", settings, "node-a", lambda *one: signals.append(one), isolate)
+    pods = Pods("home-worker-0", settings, "node-a", lambda *item: signals.append(item), isolate)
     with pytest.raises(ClusterRefusedError, match="does not run after"):
         create(pods)
-    assert [set(one) for one in told] == [{1, 3}], "the fabric was told once, and nothing opened the gate"
+    assert [set(item) for item in reported] == [{1, 3}], "the fabric was told once, and nothing opened the gate"
     for pod in cluster.pods():
-        first = [one["name"] for one in pod["spec"].get("initContainers", [])]
-        user = [one["state"] for one in pod["status"]["containerStatuses"] if one["name"] == "image"]
+        first = [item["name"] for item in pod["spec"].get("initContainers", [])]
+        user = [item["state"] for item in pod["status"]["containerStatuses"] if item["name"] == "image"]
         assert first == (["gate"] if user else [])
         assert all("waiting" in state for state in user)
 
@@ -113,17 +113,17 @@ def test_it_starts_only_once_the_clusters_network_is_down(
 def test_its_words_reach_it_as_they_were_given(pods: Pods, cluster: FakeCluster) -> None:
     """The kubelet would put variables in place of `$(NAME)`."""
     create(pods)
-    found = container(cluster, 1)
-    assert found["command"] == ["serve", "--name", "$$(HOSTNAME)"]
-    assert {"name": "PRICE", "value": "$$(x)"} in found["env"]
+    result = container(cluster, 1)
+    assert result["command"] == ["serve", "--name", "$$(HOSTNAME)"]
+    assert {"name": "PRICE", "value": "$$(x)"} in result["env"]
 
 
 def test_without_a_command_it_runs_what_the_image_says_and_may_write_if_told(pods: Pods, cluster: FakeCluster) -> None:
     create(pods, {0: Beside("web", writable=True)})
-    found = container(cluster, 0)
-    assert "command" not in found
-    assert found["securityContext"]["readOnlyRootFilesystem"] is False
-    assert int(found["resources"]["limits"]["ephemeral-storage"]) > 0
+    result = container(cluster, 0)
+    assert "command" not in result
+    assert result["securityContext"]["readOnlyRootFilesystem"] is False
+    assert int(result["resources"]["limits"]["ephemeral-storage"]) > 0
 
 
 def test_an_image_that_cannot_be_pulled_is_told_by_server_and_image(pods: Pods, cluster: FakeCluster) -> None:
@@ -158,10 +158,10 @@ def test_a_program_that_fails_at_once_keeps_the_run_from_starting(
 
 def test_one_that_is_done_is_no_failure(pods: Pods, cluster: FakeCluster) -> None:
     cluster.ended["image"] = {"reason": "Completed", "exitCode": 0}
-    found: dict[int, int | str] = {}
-    create(pods, came=found.update)
+    result: dict[int, int | str] = {}
+    create(pods, came=result.update)
     assert {server: state.ended for server, state in pods.programs(RUN).items()} == {1: 0, 3: 0}
-    assert found.keys() == SERVERS.keys()
+    assert result.keys() == SERVERS.keys()
 
 
 def test_one_that_ends_later_is_known_with_its_last_words_and_its_server_lives(
@@ -178,14 +178,14 @@ def test_one_that_ends_later_is_known_with_its_last_words_and_its_server_lives(
 def test_signals_name_the_container_beside_the_server(
     pods: Pods, cluster: FakeCluster, signals: list[tuple[str, int, str, str]]
 ) -> None:
-    found: dict[int, int | str] = {}
-    made = create(pods, came=found.update)
+    result: dict[int, int | str] = {}
+    made = create(pods, came=result.update)
     for server in (0, 3):
         pods.pause(made[server])
         pods.unpause(made[server])
         pods.kill(made[server])
     state = pods.programs(RUN)[3]
-    assert state.container not in found.values()
+    assert state.container not in result.values()
     assert signals == [
         (RUN, server, what, "" if server == 0 else state.container)
         for server in (0, 3)

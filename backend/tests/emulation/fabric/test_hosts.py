@@ -39,7 +39,7 @@ Json = dict[str, Any]
 def test_every_server_is_on_one_host_in_proportion_and_in_order(servers: int, shares: list[float]) -> None:
     parts = divided(servers, shares)
     assert len(parts) == len(shares)
-    assert [one for part in parts for one in part] == list(range(servers))
+    assert [item for part in parts for item in part] == list(range(servers))
     for part, share in zip(parts, shares, strict=True):
         assert abs(len(part) - servers * share / sum(shares)) <= 1
     assert parts == divided(servers, shares)
@@ -71,7 +71,7 @@ def frame(tick: int, *, links: list[int], flows: list[int], **other: Any) -> Jso
             "drops": [*links, *links],
             "queue": [*links, *links],
         },
-        "servers": {"relayed": links, "own": links, "cpu": [one / 10 for one in links]},
+        "servers": {"relayed": links, "own": links, "cpu": [link / 10 for link in links]},
         "flows": {"bytes": flows, "retransmits": flows},
         "drops": {},
         "host": {"cpu": 0.25},
@@ -132,7 +132,7 @@ def test_a_single_fabrics_frames_are_left_as_they_are() -> None:
         **only,
         "events": [{"kind": "carrier", "at_nanos": 7}, {"kind": "carrier"}, {"kind": "carrier", "at_nanos": 0}],
     }
-    assert [one.get("at_nanos") for one in merged([[far]], [5])["events"]] == [2, None, 0], (
+    assert [event.get("at_nanos") for event in merged([[far]], [5])["events"]] == [2, None, 0], (
         "unless their clock is another"
     )
 
@@ -142,8 +142,8 @@ def test_events_are_on_our_clock_and_told_once() -> None:
     second = [{"kind": "carrier", "at_nanos": 1_005_100}, {"kind": "fault-injected", "at_nanos": 1_004_000}]
     second.append({"kind": "fault-recovered", "at_nanos": 1_004_500})
     frames = [[frame(1, links=[], flows=[], events=events)] for events in (first, second)]
-    told = merged(frames, [0, 1_000_000])["events"]
-    assert [(one["kind"], one["at_nanos"]) for one in told] == [
+    reported = merged(frames, [0, 1_000_000])["events"]
+    assert [(event["kind"], event["at_nanos"]) for event in reported] == [
         ("carrier", 5_000), ("fault-injected", 4_000), ("carrier", 5_100),
     ]  # fmt: skip
     drops = [[frame(1, links=[], flows=[], drops={"no-path": 2})], [frame(1, links=[], flows=[], drops={"no-path": 3})]]
@@ -170,10 +170,10 @@ def test_each_host_is_told_its_part_and_ticks_are_the_sum(engine: Engine, tmp_pa
             fabric.even = True
         report = run(tmp_path, engine, sink)
     hosts = [fabric.network["hosts"] for fabric in (first, second)]
-    assert [one["here"] for one in hosts] == [0, 1]
+    assert [host["here"] for host in hosts] == [0, 1]
     assert hosts[0]["underlays"] == hosts[1]["underlays"] == ["10.77.0.1", "10.77.0.2"]
     assert hosts[0]["first_vni"] == hosts[1]["first_vni"] == first_vni(RUN)
-    assert [one["host"] for one in first.network["servers"]] == [0] * 8 + [1] * 8
+    assert [server["host"] for server in first.network["servers"]] == [0] * 8 + [1] * 8
     assert first.network["servers"] == second.network["servers"]
     (network,) = sink.of("network")
     assert network["hosts"] == {"name": ["a", "b"], "of_server": [0] * 8 + [1] * 8}
@@ -202,9 +202,9 @@ def test_a_host_is_named_once_however_deep_its_failure() -> None:
         raise ProblemError(500, "no-way", "It is gone.")
 
     hosts = [Host("east", Path("/nowhere")), Host("west", Path("/nowhere"))]
-    with pytest.raises(ProblemError) as told:
+    with pytest.raises(ProblemError) as reported:
         on_every(hosts, lambda at: on_every([hosts[at]], lambda _: fail()))
-    assert told.value.detail == "Host east: It is gone."
+    assert reported.value.detail == "Host east: It is gone."
 
 
 def test_a_host_that_falls_silent_is_named(tmp_path: Path) -> None:
@@ -281,15 +281,15 @@ def test_a_network_over_two_hosts_says_where_everything_is(engine: Engine, tmp_p
     assert spread.several
     assert [spread.servers(network, host) for host in (0, 1)] == [{0: "00"}, {1: "01", 4: "10", 5: "11"}]
     assert spread.document(network) == {"hosts": {"name": ["a", "b"], "of_server": [0, 1, 1, 1]}}
-    told = network.for_fabric(RUN, 7, "kernel", {})
-    assert spread.for_fabric(told, "me", 1) == {
-        **told,
+    reported = network.for_fabric(RUN, 7, "kernel", {})
+    assert spread.for_fabric(reported, "me", 1) == {
+        **reported,
         "owner": "me",
-        "servers": [{**one, "host": host} for one, host in zip(told["servers"], (0, 1, 1, 1), strict=True)],
+        "servers": [{**server, "host": host} for server, host in zip(reported["servers"], (0, 1, 1, 1), strict=True)],
         "hosts": {"here": 1, "underlays": ["10.0.0.1", "10.0.0.2"], "first_vni": first_vni(RUN)},
     }
     alone = Spread.of(network, hosts[:1])
-    assert alone.for_fabric(told, "me", 0) == {**told, "owner": "me"}
+    assert alone.for_fabric(reported, "me", 0) == {**reported, "owner": "me"}
     assert (hosts[0].said("so"), Host("", tmp_path).said("so")) == ("Host a: so", "so")
 
 
@@ -351,7 +351,7 @@ def test_each_host_is_looked_at(tmp_path: Path) -> None:
     assert "does not answer" in far.reason
     assert not machine.ready
     assert machine.max_servers == 0, "a run needs both"
-    (lacking,) = (one for one in machine.capabilities if one.name == "fabric")
+    (lacking,) = (capability for capability in machine.capabilities if capability.name == "fabric")
     assert lacking.reason.startswith("a: Runs, version 1.; b: cubeyard-fabric does not answer")
 
 

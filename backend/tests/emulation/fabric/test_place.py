@@ -184,9 +184,9 @@ def test_the_image_is_the_program_and_a_folder() -> None:
 def test_the_image_has_a_shell_where_the_machine_has_its_programs() -> None:
     tools = Tools({"bin/busybox": b"many programs", "etc/shellrc": b"alias ping=/bin/ping"}, ("ip", "sh"))
     with tarfile.open(fileobj=BytesIO(_layer(b"\x7fELF program", tools))) as tar:
-        found = {entry.name: entry.linkname if entry.issym() else entry.size for entry in tar if not entry.isdir()}
+        result = {entry.name: entry.linkname if entry.issym() else entry.size for entry in tar if not entry.isdir()}
         assert {entry.name for entry in tar if entry.isdir()} == {"run", "run/cubeyard", "bin", "etc"}
-    assert found == {
+    assert result == {
         "cubeyard-node": 12,
         "bin/busybox": 13,
         "etc/shellrc": 20,

@@ -36,7 +36,7 @@ def test_a_reading_is_the_mean_of_the_fewest_last_ticks_that_are_a_second(
     while len(last) < len(ticks) and sum(secs for secs, _ in last) < 1 - 1e-6:
         last = ticks[-len(last) - 1 :]
     sums = [sum(carried[flow] for _, carried in last) for flow in range(4)]
-    alive = [one for flow, one in enumerate(sums) if flow not in dead | done]
+    alive = [item for flow, item in enumerate(sums) if flow not in dead | done]
     secs = max(sum(secs for secs, _ in last), 1e-9)
     reading = window.read(dead, done)
     assert reading.goodput_bits_per_sec == pytest.approx(8 * sum(sums) / secs)
@@ -65,10 +65,10 @@ def reading(metric: Metric, value: int) -> Reading:
 def watched(hypothesis: Hypothesis, values: list[int]) -> tuple[Guard, list[bool]]:
     """A guard that saw a mean of 100 before the fault and these values after it."""
     guard = Guard(hypothesis)
-    for one in (50, 150, 100):
-        guard.before(reading(hypothesis.metric, one))
-    every = [reading(hypothesis.metric, one) for one in values]
-    return guard, [guard.watch(i * TICK_SECS, TICK_SECS, one) for i, one in enumerate(every)]
+    for item in (50, 150, 100):
+        guard.before(reading(hypothesis.metric, item))
+    every = [reading(hypothesis.metric, value) for value in values]
+    return guard, [guard.watch(i * TICK_SECS, TICK_SECS, item) for i, item in enumerate(every)]
 
 
 @given(
@@ -83,11 +83,11 @@ def test_it_is_broken_by_the_first_violation_that_lasts(
     share = 100 if metric.endswith("-share") else 1
     most = metric == "stalled-flows"
     hypothesis = Hypothesis(metric=metric, bound=50 / share, for_secs=lasts * TICK_SECS, abort=abort)
-    guard, told = watched(hypothesis, values)
-    wrong = [one > 50 if most else one < 50 for one in values]
+    guard, reported = watched(hypothesis, values)
+    wrong = [value > 50 if most else value < 50 for value in values]
     broken = next((i for i in range(len(values)) if i + 1 >= lasts and all(wrong[i + 1 - lasts : i + 1])), None)
     assert guard.broken_at_secs == (None if broken is None else broken * TICK_SECS)
-    assert told == [abort and i == broken for i in range(len(values))], "it is said once"
+    assert reported == [abort and i == broken for i in range(len(values))], "it is said once"
     assert guard.violations == sum(wrong)
     assert guard.worst == (((max if most else min)(values) / share) if values else None)
     assert guard.outcome(STRUCK) == ("not-tested" if not values else "held" if broken is None else "broken")
@@ -102,8 +102,8 @@ def test_a_busy_machine_is_no_excuse_where_the_model_does_not_meet_the_hypothesi
     def outcome(expected: list[int]) -> str:
         guard = Guard(Hypothesis(metric=metric, bound=bound, for_secs=len(expected) * TICK_SECS))
         guard.before(reading(metric, 100))
-        for i, one in enumerate(expected):
-            guard.watch(i * TICK_SECS, TICK_SECS, reading(metric, bad), 1.0, reading(metric, one))
+        for i, item in enumerate(expected):
+            guard.watch(i * TICK_SECS, TICK_SECS, reading(metric, bad), 1.0, reading(metric, item))
         return guard.outcome(STRUCK)
 
     assert outcome([good] * 4) == "inconclusive"
@@ -183,8 +183,8 @@ def test_the_verdict_in_words(metric: Metric, bound: float, value: int, sentence
 def test_a_violation_at_a_busy_machine_is_inconclusive(cpu: list[float]) -> None:
     guard = Guard(Hypothesis(metric="goodput", bound=50, for_secs=0.5, abort=False))
     assert not guard.watch(0.0, 0.25, reading("goodput", 60), 1.0)
-    for number, one in enumerate(cpu):
-        guard.watch((number + 1) * 0.25, 0.25, reading("goodput", 40), one)
+    for number, item in enumerate(cpu):
+        guard.watch((number + 1) * 0.25, 0.25, reading("goodput", 40), item)
     busy = (cpu[0] + cpu[1]) / 2
     assert guard.delayed == pytest.approx(busy), "over the violation, until it had lasted"
     assert guard.outcome(STRUCK) == ("inconclusive" if guard.delayed >= DELAYED_SHARE else "broken")
@@ -203,7 +203,7 @@ def test_several_hypotheses_are_watched_and_the_worst_is_told_first() -> None:
     )
     low = Reading(60.0, 40.0, 0)
     assert [guards.watch(number * 0.25, 0.25, low) for number in range(2)] == [True, False], "once"
-    assert [one["outcome"] for one in guards.documents(STRUCK)] == ["held", "held", "broken"]
+    assert [document["outcome"] for document in guards.documents(STRUCK)] == ["held", "held", "broken"]
     assert guards.document(STRUCK) == guards.documents(STRUCK)[2]
     assert Guards([]).document(STRUCK) == Guard(None).document(STRUCK)
     assert Guards([]).documents(STRUCK) == []

@@ -26,8 +26,8 @@ def recorded(engine: Engine, carries: float, settle_ticks: int = 0, **emulation:
     """Three seconds on a busy machine in which each flow carries its ideal rate until it ends,
     after some ticks that do not count. `carries` is its size, in seconds of the fastest flow's
     rate; the slowest have half of that rate."""
-    asked = question(engine, workload="permutation")
-    rates = np.array([flow.ideal_bits_per_sec * asked.network.header_efficiency / 8 for flow in asked.flows])
+    request = question(engine, workload="permutation")
+    rates = np.array([flow.ideal_bits_per_sec * request.network.header_efficiency / 8 for flow in request.flows])
     assert rates.min() == rates.max() / 2
     size = max(1, round(rates.max() * carries))
     recorder = Recorder(question(engine, workload="permutation", emulation={**emulation, "flow_bytes": size}))
@@ -47,23 +47,27 @@ def recorded(engine: Engine, carries: float, settle_ticks: int = 0, **emulation:
 @given(seconds=st.floats(1.01, 6.0), settle_ticks=st.integers(0, 9))
 def test_a_transfer_that_is_over_early_lacks_nothing(engine: Engine, seconds: float, settle_ticks: int) -> None:
     """On a busy machine, missing traffic would make the run host-limited."""
-    found = report(recorded(engine, seconds, settle_ticks))["fidelity"]
-    assert (found["verdict"], found["short_flows_share"]) == ("faithful", 0.0)
-    assert found["achieved_over_ideal"] == pytest.approx(found["header_efficiency"], rel=0.02)
+    fidelity = report(recorded(engine, seconds, settle_ticks))["fidelity"]
+    assert (fidelity["verdict"], fidelity["short_flows_share"]) == ("faithful", 0.0)
+    assert fidelity["achieved_over_ideal"] == pytest.approx(fidelity["header_efficiency"], rel=0.02)
 
 
 @pytest.mark.parametrize("seconds", [0.01, 0.3, 0.49 * START_UP_SECS])
 def test_a_transfer_shorter_than_the_start_up_of_tcp_condemns_no_run(engine: Engine, seconds: float) -> None:
-    found = report(recorded(engine, seconds))["fidelity"]
-    assert (found["verdict"], found["short_flows_share"], found["achieved_over_ideal"]) == ("unknown", 1.0, None)
-    assert found["reason"].endswith("Left out are 100% of the flows: they end before TCP has reached its rate.")
+    fidelity = report(recorded(engine, seconds))["fidelity"]
+    assert (fidelity["verdict"], fidelity["short_flows_share"], fidelity["achieved_over_ideal"]) == (
+        "unknown",
+        1.0,
+        None,
+    )
+    assert fidelity["reason"].endswith("Left out are 100% of the flows: they end before TCP has reached its rate.")
 
 
 def test_only_the_flows_that_are_too_short_are_left_out(engine: Engine) -> None:
-    found = report(recorded(engine, 0.8))["fidelity"]
-    assert found["verdict"] == "faithful"
-    assert 0 < found["short_flows_share"] < 1
-    assert f"Left out are {found['short_flows_share']:.0%} of the flows" in found["reason"]
+    fidelity = report(recorded(engine, 0.8))["fidelity"]
+    assert fidelity["verdict"] == "faithful"
+    assert 0 < fidelity["short_flows_share"] < 1
+    assert f"Left out are {fidelity['short_flows_share']:.0%} of the flows" in fidelity["reason"]
 
 
 def test_datagrams_have_no_start_up(engine: Engine) -> None:
@@ -78,6 +82,6 @@ def test_a_flow_that_ended_before_anything_counted_is_not_stalled(engine: Engine
 
 
 def test_flows_that_end_while_they_settle_are_why_nothing_was_measured(engine: Engine) -> None:
-    found = report(recorded(engine, 2.0, settle_ticks=50))["fidelity"]
-    assert (found["verdict"], found["short_flows_share"]) == ("unknown", 0.0)
-    assert found["reason"] == "Every flow that lasts long enough to be judged ended while the flows settled."
+    fidelity = report(recorded(engine, 2.0, settle_ticks=50))["fidelity"]
+    assert (fidelity["verdict"], fidelity["short_flows_share"]) == ("unknown", 0.0)
+    assert fidelity["reason"] == "Every flow that lasts long enough to be judged ended while the flows settled."

@@ -204,7 +204,7 @@ def test_abt_of_the_whole_run_lies_between_those_of_its_stretches(
             tick, secs = recorder.take({**frame, "at_secs": number / 10})
             recorder.count(tick, secs, number / 10, part)
     result = report(recorder)
-    each = [one["abt_bits_per_sec"] for one in result["windows"].values()]
+    each = [window["abt_bits_per_sec"] for window in result["windows"].values()]
     assert min(each) - 1 <= result["total"]["abt_bits_per_sec"] <= max(each) + 1
     assert result["abt_bits_per_sec"] == result["total"]["abt_bits_per_sec"]
 
@@ -224,7 +224,7 @@ def test_abt_is_of_the_flows_that_are_not_cut_off(engine: Engine) -> None:
 
 def test_a_verdict_comes_with_what_it_is_made_of() -> None:
     result = judge(Calibration("00", "01", 87_654_321, 1e8), Observed(0.8123456, 0.4567891, 0.98765432))
-    assert {name: one for name, one in result.items() if name != "reason"} == {
+    assert {name: item for name, item in result.items() if name != "reason"} == {
         "verdict": "host-limited",
         "cause": "machine",
         "advice": None,
@@ -414,7 +414,7 @@ def test_the_goodput_is_back_when_a_whole_second_after_the_fault_is_nearly_as_be
     times = (1.5, 2.0, 2.5, 6.5, 7.5)
     faults = [{**PULLED, "at_nanos": 5, "injected_at_secs": at, "recovered_at_secs": None} for at in times]
     result = Consequences(recorder, faults).documents()
-    back = {at: one["recovered_secs"] for at, one in zip(times, result, strict=True)}
+    back = {at: document["recovered_secs"] for at, document in zip(times, result, strict=True)}
     assert back == {1.5: 1.5, 2.0: 4.0, 2.5: 3.5, 6.5: 1.5, 7.5: None}
     (short,) = Consequences(recorded(engine, 9), faults[:1]).documents()
     assert short["recovered_secs"] is None, "nothing to compare with"

@@ -60,7 +60,7 @@ def test_orders_reach_the_worker_in_turn_and_its_answers_the_database(
     client: TestClient, database: Database, engine: Engine, run: str
 ) -> None:
     sink = sink_of(database, engine, run)
-    told = [
+    reported = [
         client.post(f"{API}/runs/{run}/{path}", json=body)
         for path, body in (
             ("faults", PULLED),
@@ -69,14 +69,14 @@ def test_orders_reach_the_worker_in_turn_and_its_answers_the_database(
             ("stop-all", None),
         )
     ]
-    assert [one.status_code for one in told] == [202] * 4
+    assert [item.status_code for item in reported] == [202] * 4
     orders = sink.orders()
-    assert [(one.kind, one.fault.id if one.fault else one.fault_id) for one in orders] == [
+    assert [(order.kind, order.fault.id if order.fault else order.fault_id) for order in orders] == [
         ("inject", "l1"), ("recover", "l1"), ("recover", "f1"), ("stop-all", ""),
     ]  # fmt: skip
     assert orders[0].fault is not None
     assert orders[0].fault.names == ["00/<0,0>"]
-    assert [one.id for one in orders] == [one.json()["id"] for one in told]
+    assert [order.id for order in orders] == [item.json()["id"] for item in reported]
     assert sink.orders() == [], "each is obeyed once"
     sink.done(orders[0], {"ok": False, "reason": "not now"})
     with database.session() as session:
@@ -88,7 +88,7 @@ def test_orders_reach_the_worker_in_turn_and_its_answers_the_database(
     again = sink_of(database, engine, run)
     assert again.orders() == [], "what was asked of an earlier attempt is over with it"
     assert client.post(f"{API}/runs/{run}/faults", json=PULLED).json()["fault"] == "l3"
-    assert [one.fault.id for one in again.orders() if one.fault] == ["l3"]
+    assert [order.fault.id for order in again.orders() if order.fault] == ["l3"]
 
 
 def test_an_upgrade_is_ordered_of_a_run_that_has_one(client: TestClient, run: str) -> None:
@@ -98,8 +98,8 @@ def test_an_upgrade_is_ordered_of_a_run_that_has_one(client: TestClient, run: st
     common = {"family": "subways", "type": 1, "l": 4, "clusters": 2, "aggs_per_cluster": 2, "cores": 2}
     upgrade = {"to": {**common, "p": 2, "q": 4}}
     emulation = {"mode": "namespaces", "upgrade": upgrade}
-    asked = {"plan": {**common, "p": 1, "q": 2}, "workload": {"kind": "permutation"}, "engine": "emulation"}
-    made = client.post(f"{API}/experiments", json={**asked, "emulation": emulation})
+    request = {"plan": {**common, "p": 1, "q": 2}, "workload": {"kind": "permutation"}, "engine": "emulation"}
+    made = client.post(f"{API}/experiments", json={**request, "emulation": emulation})
     assert made.status_code == 201, made.text
     other = client.post(f"{API}/experiments/{made.json()['id']}/runs").json()["id"]
     ordered = client.post(f"{API}/runs/{other}/upgrade")
@@ -118,7 +118,7 @@ def test_what_is_asked_of_a_run_that_waits_for_its_worker_is_done_when_it_has_on
     for number in (1, 2):
         assert client.post(f"{API}/runs/{run}/faults", json=PULLED).json()["fault"] == f"l{number}"
     sink = sink_of(database, engine, run, attempt=1)
-    assert [one.fault.id for one in sink.orders() if one.fault] == ["l1", "l2"]
+    assert [order.fault.id for order in sink.orders() if order.fault] == ["l1", "l2"]
 
 
 def test_an_order_that_comes_while_an_attempt_begins_keeps_its_number(
@@ -127,12 +127,12 @@ def test_an_order_that_comes_while_an_attempt_begins_keeps_its_number(
     last = OrderRepository.last
 
     def meanwhile(self: OrderRepository, run_id: str) -> int:
-        found = last(self, run_id)
+        result = last(self, run_id)
         assert client.post(f"{API}/runs/{run}/faults", json=PULLED).json()["fault"] == "l1"
-        return found
+        return result
 
     monkeypatch.setattr(OrderRepository, "last", meanwhile)
-    assert [one.fault.id for one in sink_of(database, engine, run).orders() if one.fault] == ["l1"]
+    assert [order.fault.id for order in sink_of(database, engine, run).orders() if order.fault] == ["l1"]
 
 
 @contextmanager
@@ -206,8 +206,8 @@ IDS = st.sampled_from(["l1", "f1", "f2", "f999999", "f0", "l-1", "F1", "%00", "Ã
 NAMES = st.sampled_from(["00", "0 0", "<0,0>", "Ã©" * 40, "%00", "%ud800", "x" * 65, "..", "%2e%2e", "00%2f..", "1e400"])
 CALLS = st.one_of(
     st.tuples(st.sampled_from(["faults", "faults/preview"]), ANY_FAULT | ODD),
-    st.tuples(IDS.map(lambda one: f"faults/{one}/recover"), st.none()),
-    st.tuples(NAMES.map(lambda one: f"servers/{one}"), st.none()),
+    st.tuples(IDS.map(lambda item: f"faults/{item}/recover"), st.none()),
+    st.tuples(NAMES.map(lambda item: f"servers/{item}"), st.none()),
 )
 
 
@@ -227,11 +227,11 @@ def test_words_that_mean_nothing_are_refused_and_never_a_failure(
             assert answer.json()["detail"], (path, body)
         faults = client.get(f"{API}/runs/{run}/faults").json()["items"]
         if answer.status_code == 202:
-            assert answer.json()["fault"] in [one["id"] for one in faults]
+            assert answer.json()["fault"] in [fault["id"] for fault in faults]
 
 
 def test_what_is_over_or_sends_no_packets_takes_no_faults(client: TestClient, run: str) -> None:
-    assert [one["state"] for one in client.get(f"{API}/runs/{run}/faults").json()["items"]] == ["waiting"]
+    assert [item["state"] for item in client.get(f"{API}/runs/{run}/faults").json()["items"]] == ["waiting"]
     calls = [
         ("POST", "faults", PULLED),
         ("POST", "faults/f1/recover", None),
@@ -241,9 +241,9 @@ def test_what_is_over_or_sends_no_packets_takes_no_faults(client: TestClient, ru
     flow = client.post(f"{API}/experiments", json={"plan": TINY, "workload": {"kind": "permutation"}}).json()["id"]
     other = client.post(f"{API}/experiments/{flow}/runs").json()["id"]
     assert client.post(f"{API}/runs/{run}/cancel").status_code in (200, 202)
-    for found, code in ((run, "run-over"), (other, "no-emulation")):
+    for result, code in ((run, "run-over"), (other, "no-emulation")):
         for method, path, body in calls:
-            answer = client.request(method, f"{API}/runs/{found}/{path}", json=body)
+            answer = client.request(method, f"{API}/runs/{result}/{path}", json=body)
             assert (answer.status_code, answer.json()["type"]) == (409, f"urn:cubeyard:problem:{code}")
     (never,) = client.get(f"{API}/runs/{run}/faults").json()["items"]
     assert (never["state"], never["at_secs"], never["reason"]) == ("failed", 5, NEVER)

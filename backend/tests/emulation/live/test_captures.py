@@ -45,9 +45,9 @@ def ended(client: TestClient, run: str) -> list[Json]:
     """The run's captures, once none is under way."""
     deadline = time.monotonic() + 10
     while True:
-        found = client.get(f"{API}/runs/{run}/captures").json()["items"]
-        if all(one["state"] != "running" for one in found) or time.monotonic() > deadline:
-            return found
+        items = client.get(f"{API}/runs/{run}/captures").json()["items"]
+        if all(item["state"] != "running" for item in items) or time.monotonic() > deadline:
+            return items
         time.sleep(0.02)
 
 
@@ -64,19 +64,19 @@ def test_a_capture_is_made_kept_and_downloaded(
 ) -> None:
     made = client.post(f"{API}/runs/{run}/captures", json={**asked, "max_secs": 1, "max_bytes": 5000})
     assert made.status_code == 202, made.text
-    (found,) = ended(client, run)
-    assert found["id"] == made.json()["id"]
-    assert (found["state"], found["reason"]) == ("done", "")
-    assert (found["packets"], found["size_bytes"], found["target"]) == (3, 256, named)
+    (result,) = ended(client, run)
+    assert result["id"] == made.json()["id"]
+    assert (result["state"], result["reason"]) == ("done", "")
+    assert (result["packets"], result["size_bytes"], result["target"]) == (3, 256, named)
     (call,) = (params for method, params in fabric.calls if method == "capture")
     assert call == {
         "run": run, "target": target, "limits": {"max_bytes": 5000, "max_secs": 1.0, "packet_bytes": 65_535},
     }  # fmt: skip
-    file = client.get(f"{API}/runs/{run}/captures/{found['id']}/file")
+    file = client.get(f"{API}/runs/{run}/captures/{result['id']}/file")
     assert (file.content, file.headers["content-type"]) == (FILE, "application/x-pcapng")
     assert ".pcapng" in file.headers["content-disposition"]
-    assert client.delete(f"{API}/runs/{run}/captures/{found['id']}").status_code == 204
-    assert client.get(f"{API}/runs/{run}/captures/{found['id']}/file").status_code == 404
+    assert client.delete(f"{API}/runs/{run}/captures/{result['id']}").status_code == 204
+    assert client.get(f"{API}/runs/{run}/captures/{result['id']}/file").status_code == 404
     assert client.get(f"{API}/runs/{run}/captures").json()["items"] == []
 
 
@@ -103,18 +103,18 @@ def test_what_the_run_does_not_have_is_refused_by_its_field(
 def test_a_capture_that_the_fabric_refuses_says_why(client: TestClient, run: str, fabric: Scripted) -> None:
     fabric.fails = {"capture"}
     client.post(f"{API}/runs/{run}/captures", json={"link": "00/<0,0>"})
-    (found,) = ended(client, run)
-    assert (found["state"], found["size_bytes"]) == ("failed", None)
-    assert "capture is not possible now" in found["reason"]
-    file = client.get(f"{API}/runs/{run}/captures/{found['id']}/file")
+    (result,) = ended(client, run)
+    assert (result["state"], result["size_bytes"]) == ("failed", None)
+    assert "capture is not possible now" in result["reason"]
+    file = client.get(f"{API}/runs/{run}/captures/{result['id']}/file")
     assert (file.status_code, file.json()["type"]) == (409, "urn:cubeyard:problem:no-file")
 
 
 def test_without_a_fabric_a_capture_fails(client: TestClient, run: str) -> None:
     client.post(f"{API}/runs/{run}/captures", json={"link": "00/<0,0>"})
-    (found,) = ended(client, run)
-    assert found["state"] == "failed"
-    assert "does not answer" in found["reason"]
+    (result,) = ended(client, run)
+    assert result["state"] == "failed"
+    assert "does not answer" in result["reason"]
 
 
 def test_a_run_has_a_bounded_number_of_captures(
@@ -139,8 +139,8 @@ def test_a_capture_whose_process_is_gone_is_told_as_failed(
     with database.session() as session:
         long_ago = datetime.now(UTC) - timedelta(minutes=2)
         session.execute(update(CaptureRow).values(state="running", created_at=long_ago))
-    (found,) = client.get(f"{API}/runs/{run}/captures").json()["items"]
-    assert (found["state"], found["reason"]) == ("failed", captures.LOST)
+    (items,) = client.get(f"{API}/runs/{run}/captures").json()["items"]
+    assert (items["state"], items["reason"]) == ("failed", captures.LOST)
 
 
 def test_captures_go_with_their_run(client: TestClient, run: str, database: Database, fabric: Scripted) -> None:

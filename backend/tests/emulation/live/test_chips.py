@@ -36,15 +36,15 @@ def model(fabric: Scripted) -> Any:
 def call(
     client: TestClient, run: str, method: str, path: str = "", body: Any = None, server: str = "10"
 ) -> tuple[int, Any]:
-    found = client.request(method, f"{API}/runs/{run}/servers/{server}/chip{path}", json=body)
-    return found.status_code, found.json() if found.content else None
+    result = client.request(method, f"{API}/runs/{run}/servers/{server}/chip{path}", json=body)
+    return result.status_code, result.json() if result.content else None
 
 
 def test_tables_are_read_changed_and_taken_back(client: TestClient, run: str, fabric: Scripted, model: Any) -> None:
     code, state = call(client, run, "GET")
     assert (code, state["server"], state["profile"]) == (200, "10", "bcm56338")
     assert state["udlks"] == [{"i": 1, "fields": "(B30-33)", "bytes": 4}]
-    assert [(one["i"], one["own"]) for one in state["entries"]] == [(0, False)]
+    assert [(item["i"], item["own"]) for item in state["entries"]] == [(0, False)]
     assert fabric.calls[-1][1]["server"] == 2
     entry = {"value": "10.1.0.7", "mask": "ffffffff", "iudlk": 1, "action": {"act": "TO_CPU"}}
     code, made = call(client, run, "PATCH", "/tables/TCAM/9", entry)
@@ -52,7 +52,7 @@ def test_tables_are_read_changed_and_taken_back(client: TestClient, run: str, fa
     assert model.receive(0, ipv4("10.1.0.7")) == []
     assert [port for port, _ in model.receive(0, ipv4("10.2.0.7"))] == [1]
     _, state = call(client, run, "GET")
-    assert [(one["i"], one["hits"]) for one in state["entries"]] == [(0, 1), (9, 1)]
+    assert [(item["i"], item["hits"]) for item in state["entries"]] == [(0, 1), (9, 1)]
     code, vif = call(client, run, "PATCH", "/vif/1", {"dmac": None, "smac": "02:00:00:00:00:09", "oport": 2})
     assert (code, vif) == (200, {"i": 1, "dmac": None, "smac": "020000000009", "oport": 2, "own": True})
     assert [port for port, _ in model.receive(0, ipv4("10.2.0.7"))] == [2]
@@ -78,8 +78,8 @@ def test_registers_packets_and_traces(client: TestClient, run: str, model: Any) 
     assert call(client, run, "GET", "/registers/DISCARDS_NO_MATCH")[1]["value"] == 1, "a trace counts nothing"
     cleared = call(client, run, "PUT", "/registers/DISCARDS_NO_MATCH", {"value": 0})
     assert cleared == (200, {"server": "10", "name": "DISCARDS_NO_MATCH", "value": 0})
-    code, found = call(client, run, "GET", "/registers")
-    assert (code, found["registers"]["OUT_PACKETS_PORT1"]) == (200, 1)
+    code, result = call(client, run, "GET", "/registers")
+    assert (code, result["registers"]["OUT_PACKETS_PORT1"]) == (200, 1)
 
 
 def test_packets_for_the_cpu_are_events(client: TestClient, run: str, fabric: Scripted, model: Any) -> None:

@@ -55,7 +55,7 @@ KNOWN: Json = {
                 {"name": "paths", "title": "Paths", "kind": "paths"},
                 {"name": "link", "title": "Link", "kind": "servers"},
             ],
-            "rows": [[FLOW, [PATH, OTHER], [1, 5]], *[[one, [], None] for one in OTHERS]],
+            "rows": [[FLOW, [PATH, OTHER], [1, 5]], *[[other, [], None] for other in OTHERS]],
             "omitted": 0,
         },
     ],
@@ -81,12 +81,12 @@ def test_ids_and_addresses_become_names_and_nothing_else_changes(
     engine: Engine, place: Place, fabric: Scripted
 ) -> None:
     fabric.inspected = KNOWN
-    found = asked(engine, place, "00").model_dump()
+    result = asked(engine, place, "00").model_dump()
     assert fabric.calls == [("inspect", {"run": RUN, "server": 0})]
-    assert {name: found[name] for name in ("run_id", "server", "id", "counts")} == {
+    assert {name: result[name] for name in ("run_id", "server", "id", "counts")} == {
         "run_id": RUN, "server": "00", "id": 0, "counts": KNOWN["counts"],
     }  # fmt: skip
-    neighbours, flows = found["sections"]
+    neighbours, flows = result["sections"]
     assert neighbours["rows"] == [["01", True, None], ["900", False, 1.5]]
     first, *others = flows["rows"]
     ends = {**FLOW, "src": "00", "dst": "11"}
@@ -98,7 +98,7 @@ def test_ids_and_addresses_become_names_and_nothing_else_changes(
     assert [(row[0]["dst"], row[0]["flow"]) for row in others] == [
         ("198.18.0.1", None), ("11", None), ("11", 2047), ("11", 0),
     ]  # fmt: skip
-    without_rows = [{**section, "rows": []} for section in found["sections"]]
+    without_rows = [{**section, "rows": []} for section in result["sections"]]
     assert without_rows == [{**section, "rows": []} for section in KNOWN["sections"]]
 
 
@@ -130,7 +130,7 @@ NONSENSE = st.sampled_from([None, True, -1, 2**63 - 1, 1e30, "", "10.0.0.999", "
 def places_in(value: Any) -> list[list[Any]]:
     """The way to everything in a JSON value."""
     inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    return [[], *([key, *rest] for key, one in inner for rest in places_in(one))]
+    return [[], *([key, *rest] for key, item in inner for rest in places_in(item))]
 
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -145,13 +145,13 @@ def test_a_report_that_is_not_valid_is_a_server_that_does_not_answer(
     inner[where[-1]] = nonsense
     fabric.inspected = known
     try:
-        found = asked(engine, place, "00")
+        result = asked(engine, place, "00")
     except ProblemError as error:
-        said = error
+        message = error
     else:
-        said = None
-        assert found.model_dump_json()
-    if said is not None:
-        assert (said.status, said.code) == (409, "server-silent")
-        assert "its report is not valid" in said.detail
-        assert len(said.detail) < 300
+        message = None
+        assert result.model_dump_json()
+    if message is not None:
+        assert (message.status, message.code) == (409, "server-silent")
+        assert "its report is not valid" in message.detail
+        assert len(message.detail) < 300

@@ -52,17 +52,17 @@ def tick(database: Database, run: str) -> Callable[[], int]:
 @pytest.fixture
 def written(tick: Callable[[], int], monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
     """The ticks written while requests build networks and compute predictions."""
-    found: list[int] = []
+    matches: list[int] = []
     for name in ("emulation_network", "predict_json"):
         slow = getattr(Engine, name)
 
         def meanwhile(self: Engine, *given: Any, slow: Any = slow, **named: Any) -> Any:
-            found.append(tick())
+            matches.append(tick())
             return slow(self, *given, **named)
 
         monkeypatch.setattr(Engine, name, meanwhile)
-    yield found
-    assert found, "nothing took long"
+    yield matches
+    assert matches, "nothing took long"
 
 
 @pytest.mark.parametrize(
@@ -103,9 +103,9 @@ def test_faults_injected_at_once_get_numbers_of_their_own(
     counted = OrderRepository.injected
 
     def slowly(self: OrderRepository, run_id: str) -> Any:
-        found = counted(self, run_id)
+        result = counted(self, run_id)
         self._session.execute(text("SELECT pg_sleep(0.02)"))  # others would count the same orders now
-        return found
+        return result
 
     monkeypatch.setattr(OrderRepository, "injected", slowly)
     with ThreadPoolExecutor(6) as pool:
@@ -121,15 +121,17 @@ def test_a_live_fault_is_resolved_once_and_kept(client: TestClient, run: str, da
     """The worker breaks the devices that the API returned, even if the engine would draw other
     targets later."""
     drawn = {"kind": "cable-pulled", "target": {"kind": "link", "ratio": 0.3}}
-    told = client.post(f"{API}/runs/{run}/faults", json=drawn).json()
+    reported = client.post(f"{API}/runs/{run}/faults", json=drawn).json()
     with database.session() as session:
         (order,) = OrderRepository(session).injected(run)
         assert order.fault is not None
         strikes = [*order.fault["strikes"], {**order.fault["strikes"][0], "id": "l1.9", "name": "11/<1,1>"}]
         session.execute(update(OrderRow).values(fault={**order.fault, "strikes": strikes}))
     listed = client.get(f"{API}/runs/{run}/faults").json()["items"]
-    assert listed[-1]["targets"] == [*(one["name"] for one in told["targets"]), "11/<1,1>"]
+    assert listed[-1]["targets"] == [*(target["name"] for target in reported["targets"]), "11/<1,1>"]
     with database.session() as session:
         session.execute(update(OrderRow).values(fault=None))
     older = client.get(f"{API}/runs/{run}/faults").json()["items"]
-    assert older[-1]["targets"] == [one["name"] for one in told["targets"]], "a row from before faults were kept"
+    assert older[-1]["targets"] == [target["name"] for target in reported["targets"]], (
+        "a row from before faults were kept"
+    )

@@ -113,14 +113,14 @@ def fabric(settings: Settings) -> Iterator[Scripted]:
 def test_a_packet_is_told_in_words(
     network: Network, frame: bytes, protocol: str, ends: tuple[str, str], text: str
 ) -> None:
-    found = decoded(frame, network)
-    assert (found.protocol, (found.source, found.destination), found.text) == (protocol, ends, text)
+    result = decoded(frame, network)
+    assert (result.protocol, (result.source, result.destination), result.text) == (protocol, ends, text)
 
 
 def test_a_relays_header_is_told_field_by_field(network: Network) -> None:
     for frame in (RELAYED, IN_OPTION):
-        told = [(one.name, one.title, one.value) for one in decoded(frame, network).header]
-        assert told == [
+        reported = [(item.name, item.title, item.value) for item in decoded(frame, network).header]
+        assert reported == [
             ("next_hop_index", "Next hop", "1"),
             ("hops", "Hops", "2"),
             ("path", "Path", "0:1 1:1"),
@@ -128,7 +128,7 @@ def test_a_relays_header_is_told_field_by_field(network: Network) -> None:
         ]
     assert decoded(PLAIN, network).header == []
     # A truncated header gives the fields that it contains.
-    assert [one.name for one in decoded(RELAYED[:38], network).header] == ["next_hop_index", "hops"]
+    assert [item.name for item in decoded(RELAYED[:38], network).header] == ["next_hop_index", "hops"]
 
 
 @pytest.mark.parametrize(
@@ -148,17 +148,17 @@ def test_a_relays_header_is_told_field_by_field(network: Network) -> None:
     ],
 )  # fmt: skip
 def test_every_familys_header_is_told(engine: Engine, spec: Json, frame: bytes, told: Json) -> None:
-    found = decoded(frame, networks.build(engine, spec, 1e8, 1500, None))
-    assert {one.name: one.value for one in found.header} == told
-    assert all(one.description for one in found.header)
+    result = decoded(frame, networks.build(engine, spec, 1e8, 1500, None))
+    assert {item.name: item.value for item in result.header} == told
+    assert all(item.description for item in result.header)
 
 
 def test_a_header_behind_ethernet_is_told(network: Network, engine: Engine) -> None:
     profile = engine.emulation_profile(TINY)
-    behind = next(one for one in profile["protocols"] if one["header"]["place"] == "ether_type")
+    behind = next(protocol for protocol in profile["protocols"] if protocol["header"]["place"] == "ether_type")
     frame = bytes(12) + struct.pack("!HBBHI", behind["header"]["ether_type"], 1, 64, 0, 2)
-    found = decoded(frame, replace(network, protocol=behind))
-    assert [(one.value, one.unit) for one in found.header] == [("1", ""), ("64", "hops"), ("10", "")]
+    result = decoded(frame, replace(network, protocol=behind))
+    assert [(item.value, item.unit) for item in result.header] == [("1", ""), ("64", "hops"), ("10", "")]
 
 
 @given(
@@ -171,13 +171,13 @@ def test_any_bytes_are_told_somehow(network: Network, frame: bytes) -> None:
 @given(cuts=st.lists(st.integers(0, 400), max_size=12))
 def test_blocks_are_the_same_however_they_are_cut(cuts: list[int]) -> None:
     data = HEADER + packet(RELAYED, 7) + packet(ARP, 2**40 + 3, outgoing=False, size=900) + STATISTICS
-    blocks, found = Blocks(), []
+    blocks, result = Blocks(), []
     edges = [0, *sorted(cut for cut in cuts if cut < len(data)), len(data)]
     for start, stop in pairwise(edges):
-        found += blocks.feed(data[start:stop])
-    assert b"".join(found) == data
-    packets = [one for one in map(packet_of, found) if one is not None]
-    assert [(one.kept, one.at_nanos, one.size_bytes, one.outgoing) for one in packets] == [
+        result += blocks.feed(data[start:stop])
+    assert b"".join(result) == data
+    packets = [item for item in map(packet_of, result) if item is not None]
+    assert [(item.kept, item.at_nanos, item.size_bytes, item.outgoing) for item in packets] == [
         (RELAYED, 7, len(RELAYED), True),
         (ARP, 2**40 + 3, 900, False),
     ]
@@ -195,7 +195,7 @@ def test_the_stream_is_the_fabrics_file(client: TestClient, run: str, fabric: Sc
     (call,) = (params for method, params in fabric.calls if method == "capture")
     assert (call["target"], call["parts"], call["limits"]["max_secs"]) == ({"link": 0}, True, 5)
     changes = client.get(f"{API}/changes", params={"kind": "capture"}).json()["items"]
-    assert [(one["action"], one["name"]) for one in changes] == [("opened", "00/<0,0>")]
+    assert [(change["action"], change["name"]) for change in changes] == [("opened", "00/<0,0>")]
 
 
 @pytest.mark.parametrize(
@@ -214,7 +214,7 @@ def test_a_stream_has_the_packets_that_are_wanted(
 ) -> None:
     answer = client.get(f"{API}/runs/{run}/packets.pcapng", params={**LINK, **match})
     blocks = list(Blocks().feed(answer.content))
-    assert [one.kept for one in map(packet_of, blocks) if one is not None] == kept
+    assert [item.kept for item in map(packet_of, blocks) if item is not None] == kept
     assert b"".join(blocks[:2]) == HEADER
     assert blocks[-1] == STATISTICS
 
@@ -222,16 +222,16 @@ def test_a_stream_has_the_packets_that_are_wanted(
 def test_words_come_as_events_and_end_with_a_reason(client: TestClient, run: str, fabric: Scripted) -> None:
     answer = client.get(f"{API}/runs/{run}/packets", params=LINK)
     assert answer.headers["content-type"].startswith("text/event-stream")
-    told = [
+    reported = [
         (piece.split("\n")[0].removeprefix("event: "), orjson.loads(piece.split("data: ", 1)[1]))
         for piece in answer.text.split("\n\n")
         if piece.startswith("event: ")
     ]
-    items = [item for name, news in told if name == "packets" for item in news["items"]]
-    assert [one["protocol"] for one in items] == ["tcp", "control", "arp", "tcp"]
-    assert [one["at_secs"] for one in items] == [0, 0.5, 1, 2]
-    assert [one["outgoing"] for one in items] == [True, False, True, True]
-    assert told[-1] == (
+    items = [item for name, news in reported if name == "packets" for item in news["items"]]
+    assert [item["protocol"] for item in items] == ["tcp", "control", "arp", "tcp"]
+    assert [item["at_secs"] for item in items] == [0, 0.5, 1, 2]
+    assert [item["outgoing"] for item in items] == [True, False, True, True]
+    assert reported[-1] == (
         "end",
         {"reason": "The stream reached its limit of time.", "packets": 4, "missed": 2},
     )
@@ -283,12 +283,12 @@ def test_the_command_line_writes_packets_while_they_flow(
     words = [run, "--link", "00/<0,0>"]
     written = CliRunner().invoke(app, [*words, "-w", str(file), "--match-protocol", "arp"])
     assert written.exit_code == 0, written.output
-    assert [one.kept for one in map(packet_of, Blocks().feed(file.read_bytes())) if one is not None] == [ARP]
+    assert [item.kept for item in map(packet_of, Blocks().feed(file.read_bytes())) if item is not None] == [ARP]
     assert (
         "1 packets of 00/<0,0>, 2 more came faster than they were read. The stream reached its limit" in written.stderr
     )
     assert client.get(f"{API}/runs/{run}/captures").json()["items"] == [], "nothing is kept"
-    for wrong, said in (
+    for wrong, message in (
         ([*words, "-w", str(file), "-o", str(file)], "Give either -o"),
         ([*words, "--match-port", "80"], "--match-port needs -w"),
         ([*words, "-w", str(file), "--seconds", "9999"], "max_secs"),
@@ -296,4 +296,4 @@ def test_the_command_line_writes_packets_while_they_flow(
     ):
         refused = CliRunner().invoke(app, wrong)
         assert refused.exit_code == 2
-        assert said in refused.stderr
+        assert message in refused.stderr

@@ -21,14 +21,14 @@ LOSSY = {"kind": "link-loss", "loss_ratio": 0.5, "target": BOTH_WAYS}
 @pytest.fixture
 def run_id(client: TestClient) -> str:
     """A run that waits for its worker: 00 sends to 33, and its links are to slow down."""
-    asked = {
+    request = {
         "plan": SMALL,
         "workload": {"kind": "one-to-one", "source": "00", "destination": "33"},
         "engine": "emulation",
         "link_gbps": 0.1,
         "faults": [{"at_secs": 3, **SLOW}],
     }
-    made = client.post(f"{API}/experiments", json=asked)
+    made = client.post(f"{API}/experiments", json=request)
     assert made.status_code == 201, made.text
     return client.post(f"{API}/experiments/{made.json()['id']}/runs").json()["id"]
 
@@ -37,17 +37,17 @@ def goodputs(client: TestClient, run_id: str, fault: Json) -> tuple[float, float
     """Predicted before and after it, in bits per second."""
     answer = client.post(f"{API}/runs/{run_id}/faults/preview", json=fault)
     assert answer.status_code == 200, answer.text
-    found = answer.json()
-    assert (found["flows"], found["lost_flows"]) == (1, 0)
-    assert found["abt_bits_per_sec"] == pytest.approx(found["goodput_bits_per_sec"])
-    return found["goodput_before_bits_per_sec"], found["goodput_bits_per_sec"]
+    result = answer.json()
+    assert (result["flows"], result["lost_flows"]) == (1, 0)
+    assert result["abt_bits_per_sec"] == pytest.approx(result["goodput_bits_per_sec"])
+    return result["goodput_before_bits_per_sec"], result["goodput_bits_per_sec"]
 
 
 def test_links_that_would_carry_less_are_previewed_so(client: TestClient, run_id: str) -> None:
     assert goodputs(client, run_id, LOSSY) == pytest.approx((1e8, 5e7))
     assert goodputs(client, run_id, SLOW) == pytest.approx((1e8, 1e7))
-    one = {**SLOW, "target": {"names": ["00/<0,0>"]}}
-    assert goodputs(client, run_id, one) == pytest.approx((1e8, 1e8)), "the other way is whole"
+    item = {**SLOW, "target": {"names": ["00/<0,0>"]}}
+    assert goodputs(client, run_id, item) == pytest.approx((1e8, 1e8)), "the other way is whole"
     late = {"kind": "link-delay", "delay_secs": 0.1, "target": BOTH_WAYS}
     assert goodputs(client, run_id, late) == pytest.approx((1e8, 1e8))
 
@@ -91,13 +91,13 @@ def test_a_target_that_does_not_exist_is_refused_before_anything_starts(
     client: TestClient, run_id: str, kind: str, target: Json
 ) -> None:
     fault = {"kind": kind, "target": target}
-    asked = {"plan": SMALL, "workload": {"kind": "permutation"}, "engine": "emulation"}
+    request = {"plan": SMALL, "workload": {"kind": "permutation"}, "engine": "emulation"}
     whole = {"kind": "down", "target": {"names": ["00"]}}
     for path, body, where in (
         (f"runs/{run_id}/faults", fault, "body"),
         (f"runs/{run_id}/faults/preview", fault, "body"),
-        ("experiments", {**asked, "faults": [fault]}, "body.faults.0"),
-        ("experiments", {**asked, "faults": [whole, fault]}, "body.faults.1"),
+        ("experiments", {**request, "faults": [fault]}, "body.faults.0"),
+        ("experiments", {**request, "faults": [whole, fault]}, "body.faults.1"),
     ):
         answer = client.post(f"{API}/{path}", json=body)
         assert answer.status_code == 422, answer.text

@@ -20,8 +20,8 @@ BCUBE = {"family": "bcube", "n": 2, "k": 1}
 
 
 def commit(client: TestClient, run: str, program: Any) -> tuple[int, Json]:
-    found = client.post(f"{API}/runs/{run}/chip-program", json={"program": program})
-    return found.status_code, found.json()
+    result = client.post(f"{API}/runs/{run}/chip-program", json={"program": program})
+    return result.status_code, result.json()
 
 
 @pytest.fixture

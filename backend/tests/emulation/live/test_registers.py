@@ -27,18 +27,18 @@ def chip(client: TestClient, fabric: Scripted) -> str:
 def test_registers_are_read_and_written_by_name(client: TestClient, chip: str, fabric: Scripted) -> None:
     assert client.get(chip).json() == {"server": "00", "registers": {QUEUE: 51_000, COUNTER: 7}}
     assert client.get(f"{chip}/{QUEUE}").json() == {"server": "00", "name": QUEUE, "value": 51_000}
-    found = client.put(f"{chip}/{COUNTER}", json={"value": 0})
-    assert (found.status_code, found.json()["value"]) == (200, 0)
-    asked = [params for method, params in fabric.calls if method == "registers"]
-    assert asked[-1]["register"] == COUNTER
-    assert {params["server"] for params in asked} == {0}
+    result = client.put(f"{chip}/{COUNTER}", json={"value": 0})
+    assert (result.status_code, result.json()["value"]) == (200, 0)
+    request = [params for method, params in fabric.calls if method == "registers"]
+    assert request[-1]["register"] == COUNTER
+    assert {params["server"] for params in request} == {0}
 
 
 @pytest.mark.parametrize("value", [-1, 2**63, "x", None, 0.5])
 def test_a_value_that_no_register_can_have_is_refused_by_its_field(client: TestClient, chip: str, value: Any) -> None:
-    found = client.put(f"{chip}/{COUNTER}", json={"value": value})
-    assert found.status_code == 422
-    assert found.json()["errors"][0]["field"] == "body.value"
+    result = client.put(f"{chip}/{COUNTER}", json={"value": value})
+    assert result.status_code == 422
+    assert result.json()["errors"][0]["field"] == "body.value"
 
 
 def test_what_is_not_there_is_not_found(client: TestClient, chip: str, fabric: Scripted) -> None:

@@ -65,16 +65,16 @@ def answer(server: int, text: str, service: str = "cache", at_nanos: int | None 
 
 
 def send(client: TestClient, run: str, service: str, **asked: Any) -> tuple[int, Json]:
-    found = client.post(f"{API}/runs/{run}/services/{service}/messages", json=asked)
-    return found.status_code, found.json()
+    result = client.post(f"{API}/runs/{run}/services/{service}/messages", json=asked)
+    return result.status_code, result.json()
 
 
 def test_a_run_lists_its_services_with_messages_that_can_be_sent(client: TestClient, run: str) -> None:
-    found = client.get(f"{API}/runs/{run}/services").json()
-    assert sorted(one["name"] for one in found["items"]) == NAMES
-    for one in found["items"]:
-        assert one["messages"], one["name"]
-        assert all(0 < len(form["example"]) <= found["max_message_bytes"] for form in one["messages"])
+    result = client.get(f"{API}/runs/{run}/services").json()
+    assert sorted(item["name"] for item in result["items"]) == NAMES
+    for item in result["items"]:
+        assert item["messages"], item["name"]
+        assert all(0 < len(form["example"]) <= result["max_message_bytes"] for form in item["messages"])
     other = new_run(client, {"family": "bcube", "n": 2, "k": 1})
     assert client.get(f"{API}/runs/{other}/services").json()["items"] == []
     code, problem = send(client, other, "cache", message="get a")
@@ -123,10 +123,10 @@ def test_a_message_goes_to_its_server_and_the_answers_are_those_that_are_recorde
         told(database, run, *ticks)
 
     fabric.on_tell = meanwhile
-    code, found = send(client, run, "cache", message="get a", server="(0,1,0)", answers=2, wait_secs=5)
-    assert code == 200, found
-    assert (found["told"], found["silent"]) == (["(0,1,0)"], [])
-    assert [(one["server"], one["answer"]) for one in found["answers"]] == [
+    code, result = send(client, run, "cache", message="get a", server="(0,1,0)", answers=2, wait_secs=5)
+    assert code == 200, result
+    assert (result["told"], result["silent"]) == (["(0,1,0)"], [])
+    assert [(item["server"], item["answer"]) for item in result["answers"]] == [
         ("(0,1,2)", "MISS a"), ("(0,1,0)", "VALUE a long value"),
     ]  # fmt: skip
     (params,) = (params for method, params in fabric.calls if method == "tell")
@@ -138,9 +138,9 @@ def test_a_message_to_every_server_names_those_that_do_not_answer(
 ) -> None:
     told(database, run, {})
     fabric.deaf = {4, 9}
-    code, found = send(client, run, "aggregation", message="count 1 0,0,0 full\na", wait_secs=0)
+    code, result = send(client, run, "aggregation", message="count 1 0,0,0 full\na", wait_secs=0)
     assert code == 200
-    assert (len(found["told"]), found["silent"], found["answers"]) == (SERVERS - 2, ["(0,1,1)", "(1,0,0)"], [])
+    assert (len(result["told"]), result["silent"], result["answers"]) == (SERVERS - 2, ["(0,1,1)", "(1,0,0)"], [])
     code, problem = send(client, run, "cache", message="get a", server="(0,1,1)")
     assert (code, problem["type"]) == (409, "urn:cubeyard:problem:server-silent")
     assert "Server (0,1,1) does not answer" in problem["detail"]
@@ -185,9 +185,9 @@ def test_whatever_is_asked_is_done_or_refused_in_words(
     # As text: NaN and half a surrogate pair are on the wire as a client may put them there.
     content, headers = json.dumps(body).encode(), {"content-type": "application/json"}
     path = f"{API}/runs/{run}/services/{service}/messages"
-    found = client.post(path, content=content, headers=headers)
-    assert found.status_code in (200, 400, 404, 422), found.text
-    if found.status_code >= 400:
-        assert found.json()["detail"]
+    result = client.post(path, content=content, headers=headers)
+    assert result.status_code in (200, 400, 404, 422), result.text
+    if result.status_code >= 400:
+        assert result.json()["detail"]
     else:
-        assert found.json()["told"]
+        assert result.json()["told"]

@@ -78,8 +78,8 @@ def _check(question: Question) -> None:
 def opened() -> Iterator[list[PseudoTerminal]]:
     every: list[PseudoTerminal] = []
     yield every
-    for one in every:
-        one.close()
+    for pseudo_terminal in every:
+        pseudo_terminal.close()
 
 
 @pytest.fixture

@@ -25,8 +25,8 @@ TOKEN = "a-configured-token"
 
 @pytest.fixture
 def run(client: TestClient) -> str:
-    asked = {**ASKED, "emulation": {**ASKED["emulation"], "mode": "containers"}}  # pyright: ignore[reportGeneralTypeIssues]
-    made = client.post(f"{API}/experiments", json=asked).json()["id"]
+    request = {**ASKED, "emulation": {**ASKED["emulation"], "mode": "containers"}}  # pyright: ignore[reportGeneralTypeIssues]
+    made = client.post(f"{API}/experiments", json=request).json()["id"]
     return client.post(f"{API}/experiments/{made}/runs").json()["id"]
 
 

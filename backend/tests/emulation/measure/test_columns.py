@@ -54,7 +54,7 @@ def test_a_full_tick_fits_with_the_finest_unit_that_does(
     engine: Engine, servers: int, ports: int, flows: int, rate_bits_per_sec: float
 ) -> None:
     links = servers * ports // 2 + 1
-    found = format_of(sized(network(engine), servers, links, rate_bits_per_sec), flows, 512)
+    result = format_of(sized(network(engine), servers, links, rate_bits_per_sec), flows, 512)
 
     def characters(one: Format) -> int:
         full_bytes = rate_bits_per_sec / 80
@@ -65,22 +65,22 @@ def test_a_full_tick_fits_with_the_finest_unit_that_does(
 
     units = [1, *(max(1, ceil(rate_bits_per_sec / 80 / steps)) for steps in STEPS)]
     in_order = [
-        Format(unit, with_flows, packets=False, cpu_digits=found.cpu_digits)
+        Format(unit, with_flows, packets=False, cpu_digits=result.cpu_digits)
         for with_flows in ((True, False) if flows <= 512 else (False,))
         for unit in units
     ]
-    first = next((one for one in in_order if characters(one) <= COLUMNS_BYTES), None)
+    first = next((item for item in in_order if characters(item) <= COLUMNS_BYTES), None)
     if first is None:
-        assert found == in_order[-1], "the coarsest, without what can be left out"
+        assert result == in_order[-1], "the coarsest, without what can be left out"
     else:
-        assert found == replace(first, packets=characters(replace(first, packets=True)) <= COLUMNS_BYTES)
+        assert result == replace(first, packets=characters(replace(first, packets=True)) <= COLUMNS_BYTES)
 
 
 @given(st.sampled_from([1, 7, 1000]), st.lists(st.lists(st.integers(0, 10**7), min_size=3, max_size=3), min_size=1))
 def test_what_rounding_leaves_is_told_later(unit: int, ticks: list[list[int]]) -> None:
     units = Units(unit)
-    told = np.array([units.of(np.array(values)) for values in ticks]) * unit
-    left = np.cumsum(ticks, axis=0) - np.cumsum(told, axis=0)
+    reported = np.array([units.of(np.array(values)) for values in ticks]) * unit
+    left = np.cumsum(ticks, axis=0) - np.cumsum(reported, axis=0)
     assert np.all((left >= 0) & (left < unit)), "after every tick"
 
 
@@ -93,24 +93,27 @@ def test_the_largest_are_told_and_counts_that_do_not_fit_wait(seed: int, ticks: 
     for rows, room_bytes in ticks:
         there = draws.permutation(40) < rows
         forth, back = (draws.integers(0, 600, (2, 40)) * draws.integers(0, 2, (2, 40)) * there).tolist()
-        for found, had in ((counts.of([forth, back], room_bytes), waiting), (levels.of([forth, back], room_bytes), {})):
+        for result, had in (
+            (counts.of([forth, back], room_bytes), waiting),
+            (levels.of([forth, back], room_bytes), {}),
+        ):
             due: dict[int, list[int]] = {}
             for row, pair in enumerate(zip(forth, back, strict=True)):
-                added = [one + more for one, more in zip(pair, had.get(row, [0, 0]), strict=True)]
+                added = [item + more for item, more in zip(pair, had.get(row, [0, 0]), strict=True)]
                 due |= {row: added} if any(added) else {}
             order = sorted(due, key=lambda row: (-sum(due[row]), row))
-            told = {row: pair for row, *pair in found}
-            assert list(told) == sorted(order[: len(told)]), "the largest, in order of their rows"
-            assert all(told[row] == due[row] for row in told)
-            assert len(told) >= min(LEAST_ROWS, len(due))
-            size = len(orjson.dumps(found)) - 1
-            if len(told) > LEAST_ROWS:
+            reported = {row: pair for row, *pair in result}
+            assert list(reported) == sorted(order[: len(reported)]), "the largest, in order of their rows"
+            assert all(reported[row] == due[row] for row in reported)
+            assert len(reported) >= min(LEAST_ROWS, len(due))
+            size = len(orjson.dumps(result)) - 1
+            if len(reported) > LEAST_ROWS:
                 assert size <= room_bytes
-            if len(told) < len(due):
-                row = order[len(told)]
+            if len(reported) < len(due):
+                row = order[len(reported)]
                 assert size + len(orjson.dumps([row, *due[row]])) + 1 > room_bytes, "no room for another"
             if had is waiting:
-                waiting = {row: pair for row, pair in due.items() if row not in told}
+                waiting = {row: pair for row, pair in due.items() if row not in reported}
     none = [[0] * 40] * 2
     assert counts.of(none, 10**6) == [[row, *waiting[row]] for row in sorted(waiting)]
     assert levels.of(none, 10**6) == []

@@ -39,8 +39,8 @@ def test_a_flow_is_told_by_its_number_too() -> None:
     events = Events(4)
     events.clock.sampled(10.0, 6_000_000_000)
     events.hear([{"kind": "flow-done", "server": 1, "flow": 3, "at_nanos": 5_000_000_000}], 10.0)
-    (told,) = events.tick()["events"]
-    assert told == {"kind": "flow-done", "server": 1, "flow": 3, "at_nanos": 5_000_000_000, "at_secs": 9.0}
+    (reported,) = events.tick()["events"]
+    assert reported == {"kind": "flow-done", "server": 1, "flow": 3, "at_nanos": 5_000_000_000, "at_secs": 9.0}
 
 
 def test_a_number_of_no_flow_is_refused_and_the_calibrations_flow_is_none_of_the_workloads() -> None:
@@ -60,8 +60,13 @@ def test_subflows_are_told_with_their_ports_and_path() -> None:
     path = {"path_id": 7, "servers": [10, 11, 15], "available_bits_per_sec": None, "others": 0}
     down = {"kind": "subflow-down", "server": 1, "flow": 3, "subflow": 2, "reason": "closed", "at_nanos": 5}
     events.hear([{**up, "path": path}, up, down, {**up, "subflow": 9}], 1.0)
-    told, without, ended, refused = events.tick()["events"]
-    assert (told["flow"], told["subflow"], told["ports"], told["path"]) == (3, 2, [1, None], [10, 11, 15])
+    reported, without, ended, refused = events.tick()["events"]
+    assert (reported["flow"], reported["subflow"], reported["ports"], reported["path"]) == (
+        3,
+        2,
+        [1, None],
+        [10, 11, 15],
+    )
     assert "path" not in without
     assert ended["reason"] == "closed"
     assert refused["kind"] == "node-refused"
@@ -81,20 +86,20 @@ def test_flows_are_told_by_the_names_of_their_ends() -> None:
         ],
         1.0,
     )
-    first, second, done, told = events.tick()["events"]
+    first, second, done, reported = events.tick()["events"]
     assert (first["answers"], first["tuple"]) == (2, {**answer, "src": "20", "dst": "00"})
     assert "answers" not in second
     assert second["tuple"] == {**other, "dst": "00"}
     assert done["reason"] == "20:5203 and 10.0.0.90 reset"
-    assert told["cells"][0]["value"]["dst"] == "00"
+    assert reported["cells"][0]["value"]["dst"] == "00"
 
 
 def test_flows_that_take_several_paths_are_known() -> None:
     events = Events(4)
     events.hear([chosen(0)], 1.0)
     assert not events.several
-    one = chosen(1)
-    events.hear([{**one, "path": {**one["path"], "others": 2}}], 1.0)
+    item = chosen(1)
+    events.hear([{**item, "path": {**item["path"], "others": 2}}], 1.0)
     assert events.several
     assert events.paths == {0: [10, 11, 15], 1: [10, 11, 15]}
 
@@ -103,8 +108,8 @@ def test_an_event_of_a_protocol_alone_is_told_by_its_own_name() -> None:
     events = Events(4)
     cells = [{"name": "proxy", "kind": "server", "value": 3}]
     events.hear([{"kind": "reported", "what": "local_reroute", "server": 1, "at_nanos": 5, "cells": cells}], 1.0)
-    (told,) = events.tick()["events"]
-    assert (told["kind"], told["name"], told["cells"]) == ("protocol", "local-reroute", cells)
+    (reported,) = events.tick()["events"]
+    assert (reported["kind"], reported["name"], reported["cells"]) == ("protocol", "local-reroute", cells)
 
 
 def test_a_burst_of_events_is_spread_and_none_is_lost() -> None:
@@ -170,11 +175,11 @@ said = st.fixed_dictionaries(
 @settings(max_examples=examples(50), deadline=None)
 @given(st.lists(said, max_size=12), st.integers(0, 10**9))
 def test_whatever_a_node_says_the_session_goes_on_and_frames_stay_small(every: list[Json], offset: int) -> None:
-    frames = [[frame(1, links=[], flows=[], events=[{**one, "server": i % 3} for i, one in enumerate(every)])]] * 2
+    frames = [[frame(1, links=[], flows=[], events=[{**item, "server": i % 3} for i, item in enumerate(every)])]] * 2
     events = Events(4)
     events.hear(merged(frames, [0, offset])["events"], 1.0)
     assert all(len(orjson.dumps(tick)) < FRAME_BYTES for tick in told(events))
-    assert all(one["at_nanos"] is None or 0 <= one["at_nanos"] < 2**63 for one in events.all)
+    assert all(item["at_nanos"] is None or 0 <= item["at_nanos"] < 2**63 for item in events.all)
 
 
 @pytest.mark.parametrize(
@@ -203,15 +208,15 @@ def test_what_a_node_cannot_mean_is_refused_aloud_and_counts_for_nothing(wrong: 
 def test_of_many_that_flood_each_is_told_of_in_its_turn() -> None:
     events = Events(4)
     flood = [{"kind": "hello", "server": server, "at_nanos": 5} for server in range(30) for _ in range(501 + server)]
-    found: dict[int, list[int]] = {}
+    result: dict[int, list[int]] = {}
     for second in range(3):
         events.hear(flood if second == 0 else [], float(second))
         tick = events.tick(2000)["events"]
         assert len(orjson.dumps(tick)) <= 2000, "what is left out takes room as the rest does"
         for event in tick:
             if event["kind"] == "events-left-out":
-                found.setdefault(event["server"], []).append(event["count"])
-    assert found == {server: [1 + server] for server in range(30)}, "each once"
+                result.setdefault(event["server"], []).append(event["count"])
+    assert result == {server: [1 + server] for server in range(30)}, "each once"
     assert events.left_out == [(server, 1 + server) for server in reversed(range(30))]
 
 
@@ -234,10 +239,10 @@ def test_sources_take_turns_and_none_holds_more_than_its_share(seed: int) -> Non
             assert next(queue.turns(), None) == (waiting[0][1] if waiting else None)
             # Whose turn it was waits behind everybody else.
             first, rest = waiting[:1], waiting[1:]
-            mine = [one for one in rest if one[0] == first[0][0]]
-            waiting = [one for one in rest if one not in mine] + mine
+            mine = [item for item in rest if item[0] == first[0][0]]
+            waiting = [item for item in rest if item not in mine] + mine
             continue
-        mine = [i for i, one in enumerate(waiting) if one[0] == source]
+        mine = [i for i, item in enumerate(waiting) if item[0] == source]
         assert queue.put(source, number) is (len(mine) < 3)
         if len(mine) == 3:
             refused[source] += 1

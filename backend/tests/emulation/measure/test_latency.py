@@ -22,10 +22,10 @@ def bucket(nanos: int) -> int:
 
 def frame(nanos: list[int], **more: int) -> dict[str, object]:
     counts: dict[int, int] = {}
-    for one in nanos:
-        counts[bucket(one)] = counts.get(bucket(one), 0) + 1
-    told = {"asked": len(nanos), "answered": len(nanos), "within_bound": 0, "timed_out": 0}
-    return {**told, "sum_nanos": sum(nanos), "longest_nanos": max(nanos), "buckets": list(counts.items()), **more}
+    for nano in nanos:
+        counts[bucket(nano)] = counts.get(bucket(nano), 0) + 1
+    reported = {"asked": len(nanos), "answered": len(nanos), "within_bound": 0, "timed_out": 0}
+    return {**reported, "sum_nanos": sum(nanos), "longest_nanos": max(nanos), "buckets": list(counts.items()), **more}
 
 
 @pytest.mark.parametrize(("number", "nanos"), BUCKETS.items())
@@ -39,23 +39,23 @@ NANOS = st.lists(st.integers(0, 10**12), min_size=1, max_size=200)
 
 @given(NANOS, st.sampled_from([0.01, 0.5, 0.99, 0.999, 1.0]))
 def test_a_percentile_is_the_exact_one_to_a_thirty_second(nanos: list[int], share: float) -> None:
-    found = Latencies.of(frame(nanos))
+    result = Latencies.of(frame(nanos))
     exact = sorted(nanos)[max(-(-int(share * 1000) * len(nanos) // 1000), 1) - 1]
-    ours = (found.at(share) or 0.0) * 1e9
+    ours = (result.at(share) or 0.0) * 1e9
     assert abs(ours - exact) <= exact / 32 + 1
-    assert found.distribution()["share"][-1] == 1.0
+    assert result.distribution()["share"][-1] == 1.0
 
 
 @given(st.lists(NANOS, min_size=1, max_size=12))
 def test_ticks_add_up_to_a_second_and_to_the_whole(ticks: list[list[int]]) -> None:
     whole, seconds = Latencies(), Seconds()
-    told = []
+    reported = []
     for nanos in ticks:
-        one = Latencies.of(frame(nanos))
-        whole.add(one)
-        told.append(seconds.add({"latencies": one.tick()}, 0.1))
-    told.append(seconds.rest())
-    parts = [second["latencies"] for second in told if second]
+        item = Latencies.of(frame(nanos))
+        whole.add(item)
+        reported.append(seconds.add({"latencies": item.tick()}, 0.1))
+    reported.append(seconds.rest())
+    parts = [second["latencies"] for second in reported if second]
     assert sum(part["answered"] for part in parts) == whole.answered == sum(map(len, ticks))
     assert max(part["max_secs"] for part in parts) == pytest.approx(whole.max_secs, abs=1e-6)
     counted: dict[int, int] = {}

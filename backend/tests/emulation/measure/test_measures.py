@@ -58,13 +58,13 @@ def busy_frame(number: int, servers: int, links: int, flows: int) -> Json:
     ],
 )
 def test_a_tick_is_small(engine: Engine, spec: Json, workload: str) -> None:
-    asked = question(engine, spec, workload)
-    recorder = Recorder(asked)
+    request = question(engine, spec, workload)
+    recorder = Recorder(request)
     sizes = []
     for number in range(1, 5):
-        recorder.events.hear([chosen(row, "path-switched") for row in range(len(asked.flows))], 0.0)
+        recorder.events.hear([chosen(row, "path-switched") for row in range(len(request.flows))], 0.0)
         tick, secs = recorder.take(
-            busy_frame(number, len(asked.network.servers), len(asked.network.links), len(asked.flows))
+            busy_frame(number, len(request.network.servers), len(request.network.links), len(request.flows))
         )
         recorder.count(tick, secs, number / 10, "before")
         sizes.append(len(orjson.dumps(recorder.payload(tick, number / 10, "before"))))
@@ -72,39 +72,39 @@ def test_a_tick_is_small(engine: Engine, spec: Json, workload: str) -> None:
 
 
 def test_what_is_told_in_units_adds_up_to_what_was_measured(engine: Engine) -> None:
-    asked = question(engine, {"family": "bcube", "n": 16, "k": 1}, "permutation")
-    recorder = Recorder(asked)
-    unit, links = recorder.format.unit_bytes, len(asked.network.links)
+    request = question(engine, {"family": "bcube", "n": 16, "k": 1}, "permutation")
+    recorder = Recorder(request)
+    unit, links = recorder.format.unit_bytes, len(request.network.links)
     assert unit > 1
-    told, drops = np.zeros(links, np.int64), np.zeros((2, links), np.int64)
+    reported, drops = np.zeros(links, np.int64), np.zeros((2, links), np.int64)
     for number in range(1, 41):
         frame = busy_frame(number, 256, links, 256)
         frame["links"]["tx"] = [number * 31_337 + link for link in range(links)]
         frame["links"]["drops"] = [int(number == 1)] * 2 * links
         tick, _ = recorder.take(frame)
         payload = recorder.payload(tick, number / 10, "before")
-        told += np.array(payload["links"]["ab"]) * unit
+        reported += np.array(payload["links"]["ab"]) * unit
         for link, *counts in payload.get("link_drops", []):
             drops[:, link] += counts
     sent = [31_337 * 40 * 41 // 2 + 40 * link for link in range(links)]
-    assert np.all((sent - told >= 0) & (sent - told < unit))
+    assert np.all((sent - reported >= 0) & (sent - reported < unit))
     assert np.all(drops == 1), "every drop is told once, if later"
 
 
 def test_a_second_holds_what_its_ticks_told(engine: Engine) -> None:
     recorder, seconds = Recorder(question(engine)), Seconds()
-    ticks, told = [], []
+    ticks, reported = [], []
     for number in range(1, 26):
         recorder.events.hear([chosen(number, "path-switched")], number / 10)
         tick, secs = recorder.take({**busy_frame(number, 16, 32, 240), "drops": {"no_route": number}})
         recorder.count(tick, secs, number / 10, "before")
         ticks.append(recorder.payload(tick, number / 10, "before"))
-        told += [second] if (second := seconds.add(ticks[-1], secs)) else []
-    told += [rest] if (rest := seconds.rest()) else []
+        reported += [second] if (second := seconds.add(ticks[-1], secs)) else []
+    reported += [rest] if (rest := seconds.rest()) else []
     assert seconds.rest() is None
-    assert [second["tick"] for second in told] == [10, 20, 25]
-    assert [second["secs"] for second in told] == [1.0, 1.0, 0.5]
-    assert {*told[0]} == {*ticks[0], "secs"}, "of the same form"
+    assert [second["tick"] for second in reported] == [10, 20, 25]
+    assert [second["secs"] for second in reported] == [1.0, 1.0, 0.5]
+    assert {*reported[0]} == {*ticks[0], "secs"}, "of the same form"
     for read in (
         lambda frame: np.array(frame["links"]["ab"] + frame["links"]["ba"]),
         lambda frame: np.array(frame["links"]["ab_packets"] + frame["links"]["ba_packets"]),
@@ -113,10 +113,10 @@ def test_a_second_holds_what_its_ticks_told(engine: Engine) -> None:
         lambda frame: sum(sum(counts) for _, *counts in frame["link_drops"] + frame["retransmits"]),
         lambda frame: frame["drops"]["no-route"],
     ):
-        assert np.all(sum(read(one) for one in told) == sum(read(one) for one in ticks))
+        assert np.all(sum(read(item) for item in reported) == sum(read(item) for item in ticks))
     for name in ("events", "routes"):
-        assert [one for second in told for one in second[name]] == [one for tick in ticks for one in tick[name]]
-    assert told[0]["queues"] == ticks[0]["queues"]
+        assert [item for second in reported for item in second[name]] == [item for tick in ticks for item in tick[name]]
+    assert reported[0]["queues"] == ticks[0]["queues"]
 
 
 def four(most: int) -> st.SearchStrategy[list[int]]:
@@ -131,7 +131,7 @@ def test_a_second_s_shares_are_means_over_time_and_its_queues_the_longest(ticks:
     seconds = Seconds()
     none: Json = {"phase": "before", "goodput_bits_per_sec": 1, "abt_bits_per_sec": 2, "links": {"ab": [1], "ba": [2]}}
     for i, (secs, shares, queues, drops) in enumerate(ticks):
-        cpu = [one / 100 for one in shares]
+        cpu = [share / 100 for share in shares]
         tick = {
             **none,
             "tick": i,
@@ -139,21 +139,21 @@ def test_a_second_s_shares_are_means_over_time_and_its_queues_the_longest(ticks:
             "cpu": cpu[3],
             "servers": {"received": [3], "relayed": [4], "cpu": cpu},
         }
-        found = seconds.add({**tick, "queues": queues, "link_drops": drops, "counts": {"probed": i, "x": 1}}, secs)
-    found = found if len(ticks) == 10 else seconds.rest()
-    assert found is not None
-    weights = [one[0] for one in ticks] if any(one[0] for one in ticks) else [1.0] * len(ticks)
+        result = seconds.add({**tick, "queues": queues, "link_drops": drops, "counts": {"probed": i, "x": 1}}, secs)
+    result = result if len(ticks) == 10 else seconds.rest()
+    assert result is not None
+    weights = [item[0] for item in ticks] if any(item[0] for item in ticks) else [1.0] * len(ticks)
     mean = [
-        sum(w * one[1][row] for w, one in zip(weights, ticks, strict=True)) / 100 / sum(weights) for row in range(4)
+        sum(w * item[1][row] for w, item in zip(weights, ticks, strict=True)) / 100 / sum(weights) for row in range(4)
     ]
-    assert found.pop("servers")["cpu"] == pytest.approx(mean, abs=0.0005001)
-    assert found.pop("cpu") == pytest.approx(mean[3], abs=0.0005001)
+    assert result.pop("servers")["cpu"] == pytest.approx(mean, abs=0.0005001)
+    assert result.pop("cpu") == pytest.approx(mean[3], abs=0.0005001)
     every: Json = {}
     for name, column, add in (("queues", 2, max), ("link_drops", 3, sum)):
-        rows = sorted({row for one in ticks for row, _ in one[column]})
-        every |= {name: [[row, add(dict(one[column]).get(row, 0) for one in ticks)] for row in rows]} if rows else {}
-    assert found == {
-        **none, **every, "tick": len(ticks) - 1, "at_secs": len(ticks) - 1, "secs": round(sum(one[0] for one in ticks), 3),
+        rows = sorted({row for item in ticks for row, _ in item[column]})
+        every |= {name: [[row, add(dict(item[column]).get(row, 0) for item in ticks)] for row in rows]} if rows else {}
+    assert result == {
+        **none, **every, "tick": len(ticks) - 1, "at_secs": len(ticks) - 1, "secs": round(sum(item[0] for item in ticks), 3),
         "links": {"ab": [len(ticks)], "ba": [2 * len(ticks)]}, "counts": {"probed": sum(range(len(ticks))), "x": len(ticks)},
     }  # fmt: skip
 
@@ -166,8 +166,8 @@ def test_a_tick_too_short_for_the_kernel_s_clock_repeats_the_cpu(engine: Engine)
 
 
 def test_rates_come_from_the_ticks_own_times(engine: Engine) -> None:
-    asked = question(engine)
-    recorder = Recorder(asked)
+    request = question(engine)
+    recorder = Recorder(request)
     for number in range(1, 31):
         tick, secs = recorder.take(busy_frame(number, 16, 32, 240))
         recorder.count(tick, secs, number / 10, "before")
@@ -212,9 +212,9 @@ def test_a_link_s_report_keeps_its_directions_apart(engine: Engine) -> None:
 
 
 def test_abt_is_of_the_flows_whose_ends_are_up(engine: Engine) -> None:
-    asked = question(engine)
-    recorder, dead = Recorder(asked), {5}
-    carried = [0 if dead & {flow.source, flow.destination} else 125_000 for flow in asked.flows]
+    request = question(engine)
+    recorder, dead = Recorder(request), {5}
+    carried = [0 if dead & {flow.source, flow.destination} else 125_000 for flow in request.flows]
     for number in range(1, 11):
         frame = busy_frame(number, 16, 32, 240)
         tick, secs = recorder.take({**frame, "flows": {"bytes": carried}})
@@ -238,14 +238,14 @@ TICKS = st.lists(
 
 
 def sums_of(ticks: list[Any], part: int) -> list[int]:
-    return [sum(column) for column in zip(*(one[part] for one in ticks), strict=True)]
+    return [sum(column) for column in zip(*(item[part] for item in ticks), strict=True)]
 
 
 @given(TICKS)
 def test_every_part_is_the_sum_of_its_ticks(engine: Engine, ticks: list[Any]) -> None:
-    asked = question(engine, TINY, "permutation")
-    recorder, window = Recorder(asked), Window(4)
-    said: dict[str, list[Any]] = {}
+    request = question(engine, TINY, "permutation")
+    recorder, window = Recorder(request), Window(4)
+    message: dict[str, list[Any]] = {}
     seconds: dict[str, list[Reading]] = {"total": []}
     at_secs = since_secs = 0.0
     was = None
@@ -256,20 +256,20 @@ def test_every_part_is_the_sum_of_its_ticks(engine: Engine, ticks: list[Any]) ->
         flows = {"bytes": carried, "retransmits": few}
         host = {"cpu": few[0] / 10}
         frame = {"at_secs": at_secs, "links": links, "flows": flows, "servers": {"relayed": few}, "host": host}
-        tick, found = recorder.take({**frame, "drops": {"no_route": few[1], "ttl": few[2]}})
-        assert found == pytest.approx(secs)
-        ended = {flow.id for flow in asked.flows if dead & {flow.source, flow.destination}}
-        window.add(found, carried)
+        tick, result = recorder.take({**frame, "drops": {"no_route": few[1], "ttl": few[2]}})
+        assert result == pytest.approx(secs)
+        ended = {flow.id for flow in request.flows if dead & {flow.source, flow.destination}}
+        window.add(result, carried)
         reading = window.read(ended)
-        assert recorder.count(tick, found, at_secs, part, dead) == recorder.reading == reading
+        assert recorder.count(tick, result, at_secs, part, dead) == recorder.reading == reading
         for name, began_secs in ((part, since_secs), ("total", 0.0)):
-            said.setdefault(name, []).append((found, carried, few, ended, reading))
+            message.setdefault(name, []).append((result, carried, few, ended, reading))
             own = [reading] if at_secs - began_secs >= 1 - 1e-6 else []
             seconds.setdefault(name, []).extend(own)
-    for name, mine in said.items():
-        secs = sum(one[0] for one in mine)
+    for name, mine in message.items():
+        secs = sum(item[0] for item in mine)
         flows = sums_of(mine, 1)
-        alive = [one for row, one in enumerate(flows) if not any(row in ended for *_, ended, _ in mine)]
+        alive = [flow for row, flow in enumerate(flows) if not any(row in ended for *_, ended, _ in mine)]
         sums = recorder.total if name == "total" else recorder.parts[name]
 
         def least(mean_bytes: int, rates: list[float], secs: float = secs) -> int | None:
@@ -279,26 +279,26 @@ def test_every_part_is_the_sum_of_its_ticks(engine: Engine, ticks: list[Any]) ->
         assert sums.document() == {
             "secs": round(secs, 2),
             "goodput_bits_per_sec": round(sum(flows) * 8 / secs),
-            "least_goodput_bits_per_sec": least(sum(flows), [one.goodput_bits_per_sec for one in seconds[name]]),
+            "least_goodput_bits_per_sec": least(sum(flows), [second.goodput_bits_per_sec for second in seconds[name]]),
             "abt_bits_per_sec": round(min(alive, default=0) * 8 / secs * len(alive)),
             "least_abt_bits_per_sec": least(
-                min(alive, default=0) * len(alive), [one.abt_bits_per_sec for one in seconds[name]]
+                min(alive, default=0) * len(alive), [second.abt_bits_per_sec for second in seconds[name]]
             ),
             "stalled_flows": flows.count(0),
-            "most_stalled_flows": max((one.stalled_flows for one in seconds[name]), default=0),
+            "most_stalled_flows": max((second.stalled_flows for second in seconds[name]), default=0),
             "cut_off_flows": len(flows) - len(alive),
-            "retransmits": sum(sum(one[2]) for one in mine),
-            "drops": sum(one[2][1] + one[2][2] for one in mine),
+            "retransmits": sum(sum(item[2]) for item in mine),
+            "drops": sum(item[2][1] + item[2][2] for item in mine),
             "queue_drops": sum(sums_of(mine, 2)),
-            "cpu": pytest.approx(sum(one[2][0] / 10 * one[0] for one in mine) / secs, abs=1e-4),
+            "cpu": pytest.approx(sum(item[2][0] / 10 * item[0] for item in mine) / secs, abs=1e-4),
         }
         assert (sums.ticks, sums.relayed.tolist()) == (len(mine), sums_of(mine, 2))
-    rates = [[one * 8 / recorder.total.secs for one in sums_of(said["total"], i)] for i in (1, 2)]
-    assert [one["goodput_bits_per_sec"] for one in recorder.per_flow()] == [round(one) for one in rates[0]]
-    assert [one["ab_bits_per_sec"] for one in recorder.per_link()] == [round(one) for one in rates[0]] * 2
-    assert [one["ba_bits_per_sec"] for one in recorder.per_link()] == [round(one) for one in rates[1]] * 2
+    rates = [[item * 8 / recorder.total.secs for item in sums_of(message["total"], i)] for i in (1, 2)]
+    assert [flow["goodput_bits_per_sec"] for flow in recorder.per_flow()] == [round(rate) for rate in rates[0]]
+    assert [link["ab_bits_per_sec"] for link in recorder.per_link()] == [round(rate) for rate in rates[0]] * 2
+    assert [link["ba_bits_per_sec"] for link in recorder.per_link()] == [round(rate) for rate in rates[1]] * 2
     for row, server in enumerate(recorder.per_server()):
-        ends = [{flow.source: "sent", flow.destination: "received"}.get(server["id"]) for flow in asked.flows]
+        ends = [{flow.source: "sent", flow.destination: "received"}.get(server["id"]) for flow in request.flows]
         assert server["sent_bits_per_sec"] == round(rates[0][ends.index("sent")])
         assert server["received_bits_per_sec"] == round(rates[0][ends.index("received")])
         assert server["relayed_bits_per_sec"] == round(rates[1][row])
@@ -309,10 +309,10 @@ def test_the_series_has_the_first_tick_of_each_second_that_has_any(engine: Engin
     recorder, at_secs, first = Recorder(question(engine, TINY, "permutation")), 0.0, dict[int, float]()
     for secs in steps:
         at_secs += secs
-        tick, found = recorder.take({"at_secs": at_secs})
-        recorder.count(tick, found, at_secs, "before")
+        tick, result = recorder.take({"at_secs": at_secs})
+        recorder.count(tick, result, at_secs, "before")
         first.setdefault(int(at_secs), at_secs)
-    assert [one[0] for one in recorder.series] == [round(at, 1) for at in first.values()]
+    assert [item[0] for item in recorder.series] == [round(at, 1) for at in first.values()]
 
 
 def test_what_was_sent_before_the_measured_time_is_in_the_last_second_s_rates_alone(engine: Engine) -> None:

@@ -31,7 +31,7 @@ def test_parts_are_short_enough_and_add_up_to_the_text(text: str, most_bytes: in
     parts = in_parts(event(text), most_bytes)
     assert all(len(orjson.dumps({**part, "at_secs": -1234.5678})) <= most_bytes for part in parts)
     left = [[cell["value"] for cell in part["cells"] if cell["name"] == "parts_left"] for part in parts]
-    assert left == [*([one] for one in reversed(range(1, len(parts)))), []]
+    assert left == [*([index] for index in reversed(range(1, len(parts)))), []]
     whole = "".join(texts(parts))
     assert whole == text if len(parts) < MOST_PARTS else text.startswith(whole)
 
@@ -46,10 +46,10 @@ def test_an_event_that_no_text_makes_long_is_left_as_it_is() -> None:
 def test_whatever_a_service_answers_is_told_whole(answer: str) -> None:
     events = Events(0)
     events.hear([{**event(answer), "kind": "service-answer", "at_nanos": 5}], 1.0)
-    told: list[Json] = []
+    reported: list[Json] = []
     while tick := events.tick():
         assert len(orjson.dumps(tick)) < 9000
-        told += tick["events"]
-    assert {one["kind"] for one in told} == {"protocol"}, "none is refused"
-    whole = "".join(texts(told))
-    assert whole == answer if len(told) < MOST_PARTS else answer.startswith(whole)
+        reported += tick["events"]
+    assert {item["kind"] for item in reported} == {"protocol"}, "none is refused"
+    whole = "".join(texts(reported))
+    assert whole == answer if len(reported) < MOST_PARTS else answer.startswith(whole)

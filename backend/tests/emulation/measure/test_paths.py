@@ -19,10 +19,10 @@ def test_rates_are_means_by_the_time_of_each_path(spans: list[tuple[float, int]]
     for changes, (secs, length) in enumerate(spans):
         taken.add(secs / 2, {0: [0] * length}, changes)
         taken.add(secs / 2, {0: [0] * length}, changes)
-    found = taken.fair_rates(by_length)
-    assert found is not None
+    result = taken.fair_rates(by_length)
+    assert result is not None
     mean = sum(secs * length for secs, length in spans) / sum(secs for secs, _ in spans)
-    assert found[0] == pytest.approx(mean)
+    assert result[0] == pytest.approx(mean)
 
 
 def test_paths_that_are_not_known_most_of_the_time_say_nothing() -> None:
@@ -33,6 +33,6 @@ def test_paths_that_are_not_known_most_of_the_time_say_nothing() -> None:
     taken.add(2.0, {0: [0, 1], 1: [1, 0]}, 2)
     assert taken.fair_rates(by_length) is None
     taken.add(2.0, {0: [0, 1], 1: [1, 0]}, 2)
-    found = taken.fair_rates(by_length)
-    assert found is not None
-    assert found.tolist() == [2.0, 2.0]
+    result = taken.fair_rates(by_length)
+    assert result is not None
+    assert result.tolist() == [2.0, 2.0]

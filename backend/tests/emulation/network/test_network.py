@@ -28,8 +28,8 @@ TINY = {"family": "bcube", "n": 2, "k": 1}
 
 
 def test_the_fabric_is_told_the_whole_network(engine: Engine) -> None:
-    found = with_gateways(network(engine, TINY), ["11", "00"])
-    assert found.for_fabric("run1", 7, "software", {"hello_secs": 2.0}) == {
+    result = with_gateways(network(engine, TINY), ["11", "00"])
+    assert result.for_fabric("run1", 7, "software", {"hello_secs": 2.0}) == {
         "run": "run1", "spec": TINY, "rate_bits_per_sec": 1e8, "mtu": 9000, "protocol": "bcube", "forwarding": "software",
         "seed": 7, "settings": {"hello_secs": 2.0}, "fair_queues": False, "balance": "ecmp", "gateways": [3, 0],
         "services": [],
@@ -46,7 +46,7 @@ def test_the_fabric_is_told_the_whole_network(engine: Engine) -> None:
             ])
         ],
     }  # fmt: skip
-    assert (found.whole, found.outside, outside_namespace("0123456789")) == (True, [], "cy-01234567-out")
+    assert (result.whole, result.outside, outside_namespace("0123456789")) == (True, [], "cy-01234567-out")
 
 
 @pytest.mark.parametrize("part", [None, {"servers": ["00", "01"]}])
@@ -56,16 +56,16 @@ def test_devices_have_the_host_names_of_the_plan_s_tables(
 ) -> None:
     spec = {"topology": TINY, **({} if prefix is None else {"site": {"host_prefix": prefix}})}
     planned = PlanView.of(engine.plan(spec, book(engine, "paper-2009")), None).host_names
-    found = networks.build(engine, spec, 1e8, 9000, part)
-    assert found.host_names == {one: planned[one] for one in (*found.servers, *found.switches)}
-    assert found.host_names[0] == ("h00" if prefix is None else "lab-h00")
-    assert found.spec == TINY
+    result = networks.build(engine, spec, 1e8, 9000, part)
+    assert result.host_names == {server: planned[server] for server in (*result.servers, *result.switches)}
+    assert result.host_names[0] == ("h00" if prefix is None else "lab-h00")
+    assert result.spec == TINY
 
 
 def test_a_tree_s_servers_forward_nothing_and_need_no_header(engine: Engine) -> None:
     tree = networks.build(engine, {"family": "tree", "edge_ports": 2, "servers": 4}, 1e8, 1500, None)
-    told = tree.for_fabric("run1", 7, "software", {})
-    assert (told["protocol"], told["forwarding"]) == ("ip", None)
+    reported = tree.for_fabric("run1", 7, "software", {})
+    assert (reported["protocol"], reported["forwarding"]) == ("ip", None)
     assert tree.header_efficiency == pytest.approx((1500 - 20 - 32) / (1500 + 14))
     assert network(engine).header_efficiency == pytest.approx((9000 - 36 - 20 - 32) / (9000 + 14))
     with pytest.raises(ProblemError, match="Servers of a tree forward nothing"):
@@ -83,7 +83,7 @@ def test_a_tree_s_servers_forward_nothing_and_need_no_header(engine: Engine) -> 
 def test_routers_are_on_one_host(engine: Engine, tmp_path: Path, spec: Json) -> None:
     assert networks.build(engine, spec, 1e8, 1500, None).protocol["switches"] == "routers"
     hosts = [{"name": f"h{i}", "fabric": tmp_path / f"{i}.sock", "underlay": f"10.77.0.{i}"} for i in (1, 2)]
-    several = Engine(Settings(hosts=tuple(EmulationHost.model_validate(one) for one in hosts)))
+    several = Engine(Settings(hosts=tuple(EmulationHost.model_validate(host) for host in hosts)))
     with pytest.raises(ProblemError) as refused:
         networks.build(several, spec, 1e8, 1500, None)
     (error,) = refused.value.errors
@@ -96,8 +96,8 @@ def test_the_dataplane_of_switches_makes_them_chips(engine: Engine, tmp_path: Pa
     spec = {"family": "fat_tree", "ports": 4, "layers": 3}
     chips = networks.build(engine, spec, 1e8, 1500, None, "serverswitch")
     assert chips.protocol["switches"] == "chips"
-    told = chips.for_fabric("run1", 7, "serverswitch", {})
-    assert (told["protocol"], told["forwarding"]) == (chips.protocol["name"], None)
+    reported = chips.for_fabric("run1", 7, "serverswitch", {})
+    assert (reported["protocol"], reported["forwarding"]) == (chips.protocol["name"], None)
     assert networks.build(engine, spec, 1e8, 1500, None, "kernel").protocol["switches"] == "routers"
     assert networks.build(engine, TINY, 1e8, 1500, None, "serverswitch").protocol["name"] == "bcube", (
         "there, of servers"
@@ -108,7 +108,7 @@ def test_the_dataplane_of_switches_makes_them_chips(engine: Engine, tmp_path: Pa
     assert (error.field, error.value) == ("body.emulation.dataplane", "serverswitch")
     assert "ports 4 and layers 3" in (error.hint or "")
     hosts = [{"name": f"h{i}", "fabric": tmp_path / f"{i}.sock", "underlay": f"10.77.0.{i}"} for i in (1, 2)]
-    several = Engine(Settings(hosts=tuple(EmulationHost.model_validate(one) for one in hosts)))
+    several = Engine(Settings(hosts=tuple(EmulationHost.model_validate(host) for host in hosts)))
     with pytest.raises(ProblemError, match="run on one host"):
         networks.build(several, spec, 1e8, 1500, None, "serverswitch")
 
@@ -134,8 +134,11 @@ def flow_words(**more: Any) -> Json:
 
 
 def test_the_fabric_is_told_every_flow(engine: Engine) -> None:
-    told = for_fabric([Flow(0, 3, 1, 1e8), Flow(1, 1, 2, 1e8, relays=0)], Emulation())
-    assert told == [flow_words(id=0, source=3, destination=1), flow_words(id=1, source=1, destination=2, pipeline=0)]
+    reported = for_fabric([Flow(0, 3, 1, 1e8), Flow(1, 1, 2, 1e8, relays=0)], Emulation())
+    assert reported == [
+        flow_words(id=0, source=3, destination=1),
+        flow_words(id=1, source=1, destination=2, pipeline=0),
+    ]
     paced = Emulation(protocol="udp", flow_bits_per_sec=5e6, flow_bytes=10)
     assert for_fabric([Flow(0, 3, 1, 1e8)], paced) == [
         flow_words(id=0, source=3, destination=1, proto="udp", bytes=10, rate_bits_per_sec=5e6)
@@ -155,30 +158,30 @@ def test_a_datagram_that_no_packet_has_room_for_is_refused_by_its_field(engine: 
 
 
 def test_a_pipeline_passes_on_from_one_receiver_to_the_next(engine: Engine) -> None:
-    found = question(engine, TINY, "one-to-all", emulation={"delivery": "pipeline"})
-    ends = [0, *[flow.destination for flow in found.flows]]
+    result = question(engine, TINY, "one-to-all", emulation={"delivery": "pipeline"})
+    ends = [0, *[flow.destination for flow in result.flows]]
     assert sorted(ends) == [0, 1, 2, 3]
-    assert found.flows == [Flow(i, ends[i], ends[i + 1], 1e8, i - 1 if i else None) for i in range(3)]
+    assert result.flows == [Flow(i, ends[i], ends[i + 1], 1e8, i - 1 if i else None) for i in range(3)]
 
 
 def test_there_may_be_so_many_flows_and_not_one_more(engine: Engine) -> None:
-    asked = question(engine, TINY, "one-to-one")
+    request = question(engine, TINY, "one-to-one")
     for connections in (1, 2):
         settings = Emulation(connections=connections)
         for pairs in (MAX_FLOWS // connections, MAX_FLOWS // connections + 1):
             ends = {"source": ["00"] * pairs, "destination": ["11"] * pairs, "rates_bits_per_sec": [6.0] * pairs}
-            many = replace(asked.prediction, **ends)
+            many = replace(request.prediction, **ends)
             if pairs * connections == MAX_FLOWS:
-                found = flows_of(engine, asked.network, many, settings, {"kind": "x"})
-                assert found == [Flow(i, 0, 3, 6.0 / connections) for i in range(MAX_FLOWS)]
+                result = flows_of(engine, request.network, many, settings, {"kind": "x"})
+                assert result == [Flow(i, 0, 3, 6.0 / connections) for i in range(MAX_FLOWS)]
                 continue
             with pytest.raises(ProblemError) as refused:
-                flows_of(engine, asked.network, many, settings, {"kind": "x"})
+                flows_of(engine, request.network, many, settings, {"kind": "x"})
             assert f"x on 4 servers is {pairs * connections:,} connections" in refused.value.detail
             assert refused.value.errors[0].limit == "at most 2,048"
-    none = replace(asked.prediction, source=[], destination=[], rates_bits_per_sec=[])
+    none = replace(request.prediction, source=[], destination=[], rates_bits_per_sec=[])
     with pytest.raises(ProblemError, match="has no flow"):
-        flows_of(engine, asked.network, none, Emulation(), {"kind": "x"})
+        flows_of(engine, request.network, none, Emulation(), {"kind": "x"})
 
 
 def test_the_estimate_is_of_what_is_sent_by_this_many_cores(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -186,16 +189,16 @@ def test_the_estimate_is_of_what_is_sent_by_this_many_cores(engine: Engine, monk
     monkeypatch.setattr(estimates.os, "cpu_count", lambda: 4)
     monkeypatch.setattr(estimates, "memory_free_bytes", lambda: 2**33)
     some, flows = network(engine, TINY), [Flow(0, 0, 1, 8e8), Flow(1, 1, 0, 4e8)]
-    found = estimate(some, Emulation(mode="namespaces"), flows)
+    result = estimate(some, Emulation(mode="namespaces"), flows)
     nanos = 4.3 + 10_800 / 9000
-    assert found.document() == {
+    assert result.document() == {
         "servers": 4, "links": 8, "flows": 2, "memory_bytes": 4 * 6 * 2**20, "memory_free_bytes": 2**33,
         "cpu": round(1.5e8 * nanos / 1e9 / 4, 3), "start_secs": 1.0,
     }  # fmt: skip
     in_containers = estimate(some, Emulation(), flows, hosts=2)
     assert (in_containers.memory_bytes, in_containers.start_secs) == (4 * 24 * 2**20, pytest.approx(1.72))
-    assert in_containers.cpu == pytest.approx(found.cpu / 2), "two hosts have twice the cores"
-    assert estimate(some, Emulation(dataplane="software"), flows).cpu == pytest.approx(6 * found.cpu)
+    assert in_containers.cpu == pytest.approx(result.cpu / 2), "two hosts have twice the cores"
+    assert estimate(some, Emulation(dataplane="software"), flows).cpu == pytest.approx(6 * result.cpu)
     paced = estimate(replace(some, mtu=1500), Emulation(flow_bits_per_sec=6e8), flows)
     assert paced.cpu == pytest.approx(1.25e8 * (4.3 + 7.2) / 1e9 / 4)
 

@@ -47,10 +47,10 @@ def refused(engine: Engine, dataplane: str, program: str, found: Network | None 
 @pytest.mark.parametrize("dataplane", ["serverswitch", "serverswitch-software"])
 def test_the_papers_program_goes_to_the_fabric_as_it_is(engine: Engine, dataplane: str) -> None:
     text = engine.chip_bcube(BCUBE)
-    found = programmed(engine, network(engine), dataplane, text, FIELD)
-    assert found.for_fabric("0a1b2c3d4e5f6g", 1, dataplane, {})["program"] == text
+    result = programmed(engine, network(engine), dataplane, text, FIELD)
+    assert result.for_fabric("0a1b2c3d4e5f6g", 1, dataplane, {})["program"] == text
     assert network(engine).for_fabric("0a1b2c3d4e5f6g", 1, dataplane, {})["program"] is None
-    assert replace(found, program=None) == network(engine)
+    assert replace(result, program=None) == network(engine)
 
 
 def test_an_experiment_without_a_program_is_written_as_before() -> None:

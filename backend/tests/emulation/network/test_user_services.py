@@ -44,25 +44,25 @@ def refused(engine: Engine, spec: Json, *services: UserService) -> tuple[str, st
 def test_the_fabric_gets_binary_modules_and_people_see_names(engine: Engine) -> None:
     network = networks.build(engine, TORUS, 1e8, 9000, None)
     other = service(name="other", id=300)
-    found = hosted(engine, network, [service(), other])
-    described = found.for_fabric("0a1b2c3d4e5f6g", 1, "kernel", {})["services"]
-    assert [(one["name"], one["id"]) for one in described] == [("greeting", 256), ("other", 300)]
-    assert all(bytes.fromhex(one["module"]).startswith(b"\0asm") for one in described)
-    assert [one["name"] for one in found.protocol["services"][-2:]] == ["greeting", "other"]
-    assert "greeting" not in [one["name"] for one in network.protocol["services"]]
+    result = hosted(engine, network, [service(), other])
+    described = result.for_fabric("0a1b2c3d4e5f6g", 1, "kernel", {})["services"]
+    assert [(item["name"], item["id"]) for item in described] == [("greeting", 256), ("other", 300)]
+    assert all(bytes.fromhex(item["module"]).startswith(b"\0asm") for item in described)
+    assert [item["name"] for item in result.protocol["services"][-2:]] == ["greeting", "other"]
+    assert "greeting" not in [item["name"] for item in network.protocol["services"]]
 
 
 def test_processes_are_hosted_beside_modules_and_refused_by_the_same_rules(engine: Engine) -> None:
     network = hosted(engine, networks.build(engine, TORUS, 1e8, 9000, None), [service()])
-    found = with_processes(network, [("mine", 257)])
-    described = found.for_fabric("0a1b2c3d4e5f6g", 1, "kernel", {})["services"]
-    assert [one["name"] for one in described] == ["greeting", "mine"]
+    result = with_processes(network, [("mine", 257)])
+    described = result.for_fabric("0a1b2c3d4e5f6g", 1, "kernel", {})["services"]
+    assert [item["name"] for item in described] == ["greeting", "mine"]
     assert described[1] == {"name": "mine", "id": 257, "process": True}
-    assert [one["name"] for one in found.protocol["services"][-2:]] == ["greeting", "mine"]
-    for taken, said in (("greeting", 257), "already"), (("mine", 256), "is that of service greeting"):
+    assert [item["name"] for item in result.protocol["services"][-2:]] == ["greeting", "mine"]
+    for taken, output in (("greeting", 257), "already"), (("mine", 256), "is that of service greeting"):
         with pytest.raises(ProblemError) as raised:
             with_processes(network, [taken])
-        assert said in raised.value.errors[0].message
+        assert output in raised.value.errors[0].message
     with pytest.raises(ProblemError):
         with_processes(networks.build(engine, {"family": "bcube", "n": 2, "k": 1}, 1e8, 9000, None), [("mine", 256)])
     # Over REST there is no way to ask for one.

@@ -85,7 +85,7 @@ class Traces:
         self._docker = docker
 
     def now(self) -> dict[str, set[str]]:
-        found = {
+        result = {
             "namespaces": set(lines("ip", "netns", "list")),
             "links": {line.split(":")[1] for line in lines("ip", "-o", "link") if ": cy" in line},
             "folders": {str(path) for path in Path("/run/cubeyard").glob("*")},
@@ -93,8 +93,8 @@ class Traces:
         }
         if self._docker is not None:
             listed = self._docker.run("ps", "--all", "--quiet", "--filter", f"label={PLACE}").stdout
-            found["containers"] = set(listed.split())
-        return found
+            result["containers"] = set(listed.split())
+        return result
 
 
 def lines(*command: str) -> list[str]:
@@ -148,9 +148,9 @@ class Command:
 
     def finish(self, process: subprocess.Popen[str], code: int = 0) -> Json:
         """Its output; it must exit with this code."""
-        out, said = process.communicate(timeout=180)
-        assert process.returncode == code, (process.returncode, said)
-        return json.loads(out) if out else {"said": said}
+        out, message = process.communicate(timeout=180)
+        assert process.returncode == code, (process.returncode, message)
+        return json.loads(out) if out else {"said": message}
 
 
 def _only_docker(docker: Docker) -> dict[str, str]:

@@ -51,8 +51,8 @@ def wait_for_server(before: set[str], server: int) -> str:
     Raises after 30 s."""
 
     def found() -> str | None:
-        ours = (named(one) for one in namespaces() - before if one.endswith(f"-{server}"))
-        return next((one for one in ours if is_busy(one)), None)
+        ours = (named(namespace) for namespace in namespaces() - before if namespace.endswith(f"-{server}"))
+        return next((item for item in ours if is_busy(item)), None)
 
     return wait_for(found)
 
@@ -61,8 +61,8 @@ def wait_for(found: Callable[[], T | None]) -> T:
     """Waits for a result and returns it. Raises after 30 s."""
     deadline = time.monotonic() + 30
     while time.monotonic() < deadline:
-        if (one := found()) is not None:
-            return one
+        if (item := found()) is not None:
+            return item
         time.sleep(0.1)
     raise AssertionError("it has not come in 30 s")
 
@@ -112,4 +112,4 @@ def enter(file: str, *command: str, text: str | None = None, check: bool = True)
 
 def send(file: str, interface: str, raw: Iterable[bytes]) -> None:
     """Put frames on an interface, just as they are."""
-    enter(file, sys.executable, "-c", SEND, interface, text="\n".join(one.hex() for one in raw))
+    enter(file, sys.executable, "-c", SEND, interface, text="\n".join(item.hex() for item in raw))

@@ -88,8 +88,8 @@ class Instance:
         running = self.containers("--filter", "status=running")
         if not running:
             return []
-        found = self.engine.docker.run("inspect", "--format", "{{.State.Pid}}", *running, check=False).stdout
-        return [int(pid) for pid in found.split() if pid != "0"]
+        result = self.engine.docker.run("inspect", "--format", "{{.State.Pid}}", *running, check=False).stdout
+        return [int(pid) for pid in result.split() if pid != "0"]
 
     def kill(self, victim: str, draws: Random, wait: Callable[[str, Callable[[], Any]], Any]) -> None:
         """`kill -9` as soon as the victim exists."""
@@ -124,18 +124,18 @@ class Instance:
     def frames(self, run: str) -> list[tuple[int, str, str]]:
         """The committed frames of a run: number, kind and content, read from the database."""
         with psycopg.connect(EmbeddedPostgres(self.home).conninfo()) as connection:
-            asked = "select seq, kind, md5(payload::text) from run_frames where run_id = %s order by seq"
-            return [tuple(row) for row in connection.execute(asked, [run])]
+            request = "select seq, kind, md5(payload::text) from run_frames where run_id = %s order by seq"
+            return [tuple(row) for row in connection.execute(request, [run])]
 
     def left(self, run: str) -> dict[str, list[str]]:
         """Leftovers on this machine of a run that has ended, and of unknown runs."""
-        self.seen |= set(found := self.containers())
+        self.seen |= set(result := self.containers())
         groups = [path for path, _, _ in os.walk("/sys/fs/cgroup") if Path(path).name in self.seen and self._ours(path)]
         state = [path for part in ("runs", "journal") for path in (self.place.state / part).glob("*")]
         everything = {
-            "containers": found,
+            "containers": result,
             "namespaces": [name for name in lines("ip", "netns", "list") if name.startswith(f"cy-{run[:8]}-")],
-            "links": [one for one in links() if one.startswith(("l", "p", "b", "cy0")) and one[-1].isdigit()],
+            "links": [link for link in links() if link.startswith(("l", "p", "b", "cy0")) and link[-1].isdigit()],
             "locks": self.place.locks(),
             "state": [str(path) for path in state],
             "groups": groups,

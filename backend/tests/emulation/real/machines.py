@@ -97,13 +97,13 @@ class Machine:
         """Possible leftovers of a run on it."""
         listed = self.docker.run("ps", "--all", "--quiet", "--filter", f"label={PLACE}").stdout.split()
         runs = [path.name for part in ("runs", "journal") for path in (self.folder / "state" / part).glob("*")]
-        found = {
+        result = {
             "containers": listed,
             "namespaces": self.output("ip", "netns", "list").split(),
             "tunnels": [line for line in self.output("ss", "-Hunl").splitlines() if ":14789" in line],
             "journal": runs,
         }
-        return {kind: some for kind, some in found.items() if some}
+        return {kind: some for kind, some in result.items() if some}
 
     def stop(self) -> None:
         for process in (*self.running.values(), self.holder):
@@ -162,8 +162,8 @@ def _start_engines(machines: Sequence[Machine]) -> None:
             engine = machine.running.pop("engine")
             engine.terminate()
             engine.wait(STOP_SECS)
-    said = (machines[0].folder / "engine.log").read_text()
-    raise EngineUnavailableError(f"dockerd does not start here; the last it said:\n{said[-3000:]}")
+    message = (machines[0].folder / "engine.log").read_text()
+    raise EngineUnavailableError(f"dockerd does not start here; the last it said:\n{message[-3000:]}")
 
 
 def _answers(machine: Machine) -> bool:

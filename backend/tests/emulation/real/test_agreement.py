@@ -38,13 +38,13 @@ def measure(engine: Engine, spec: Json, workload: Json, flow_bits_per_sec: float
 
 def flows_on_links(engine: Engine, spec: Json, workload: Json, routing: str | None = None) -> np.ndarray:
     """[link, direction], by the flow engine."""
-    asked = {"workload": workload, "routing": routing, "link_load": True, "seeds": [7]}
-    load = orjson.loads(engine.predict_json(spec, asked))["link_load"]
+    request = {"workload": workload, "routing": routing, "link_load": True, "seeds": [7]}
+    load = orjson.loads(engine.predict_json(spec, request))["link_load"]
     return np.array([load["a_to_b"], load["b_to_a"]]).T
 
 
 def bits_on_links(measured: Measured) -> np.ndarray:
-    return np.array([[one["ab_bits_per_sec"], one["ba_bits_per_sec"]] for one in measured.report["per_link"]])
+    return np.array([[link["ab_bits_per_sec"], link["ba_bits_per_sec"]] for link in measured.report["per_link"]])
 
 
 @pytest.mark.long
@@ -73,7 +73,7 @@ def test_in_a_bcube_all_links_together_carry_every_flow_s_hops(nothing_left: Cal
     counted = flows_on_links(engine, BCUBE, workload, "bcube-fixed")
     assert counted.sum() == 16 * 24 * 2
     measured = measure(engine, BCUBE, workload, pace)
-    flows = np.array([one["goodput_bits_per_sec"] for one in measured.report["per_flow"]])
+    flows = np.array([flow["goodput_bits_per_sec"] for flow in measured.report["per_flow"]])
     assert flows.sum() == pytest.approx(240 * pace, rel=TOLERANCE)
     assert flows.min() > 0.8 * pace
     # BSR may take the longer of two parallel ways, as the flow engine's own draws do, never a
@@ -117,7 +117,7 @@ def test_packets_carry_the_abt_of_the_closed_form_and_of_the_flow_engine(
     emulation = {"flow_bits_per_sec": pace, "seconds": 4.0, "settle_secs": 2.5, "calibrate_secs": 0.0, "timers": timers}
     with own_lab(Settings(), engine, 1.0) as lab:
         measured = lab(None).measure([Trial("agreement", spec, workload, link, emulation)])["agreement"]
-    flows = np.array([one["goodput_bits_per_sec"] for one in measured.report["per_flow"]])
+    flows = np.array([flow["goodput_bits_per_sec"] for flow in measured.report["per_flow"]])
     assert flows.sum() == pytest.approx(len(flows) * pace, rel=TOLERANCE)
     assert np.percentile(flows, 2) > 0.8 * pace, "nobody is left behind"
     # Acknowledgements, hellos and link state are on the links too.

@@ -100,17 +100,17 @@ def test_every_bad_packet_is_dropped_and_counted_by_its_reason(
     process = emulate.start("--spec", TINY, "--seconds", "4", "--dataplane", dataplane, *QUIET)
     attacker = wait_for_server(before, ATTACKER)
     sent = attack()
-    send(attacker, "p0", (one for some in sent.values() for one in some))
+    send(attacker, "p0", (item for some in sent.values() for item in some))
     # By the virtual card too: another's address, and a server that there is not.
     cy0 = frames.ethernet(frames.mac(ATTACKER, 255), frames.mac(ATTACKER, 255))
     me, victim = frames.ip(ATTACKER), frames.ip(VICTIM)
     send(attacker, "cy0", [cy0 + frames.tcp("10.9.9.9", victim), cy0 + frames.tcp(me, "10.200.0.1")])
-    found = emulate.finish(process)
+    result = emulate.finish(process)
 
     expected = Counter({reason: len(some) for reason, some in sent.items()})
     expected.update({"forged": 1, "no-path": 1})
-    assert found["drops"] == dict(sorted(expected.items()))
-    assert min(one["goodput_bits_per_sec"] for one in found["per_flow"]) > 2e6, "nobody else has felt it"
+    assert result["drops"] == dict(sorted(expected.items()))
+    assert min(flow["goodput_bits_per_sec"] for flow in result["per_flow"]) > 2e6, "nobody else has felt it"
 
 
 @pytest.mark.long
@@ -124,8 +124,8 @@ def test_no_way_leads_from_a_server_to_the_host_or_to_another_run(emulate: Comma
         port = str(ours.getsockname()[1])
         hosts = socket.gethostbyname_ex(socket.gethostname())[2] + ["127.0.0.1", "172.17.0.1"]
         for host in hosts:
-            said = enter(attacker, sys.executable, "-c", CONNECT, host, port).stdout
-            assert "reached" not in said, host
+            message = enter(attacker, sys.executable, "-c", CONNECT, host, port).stdout
+            assert "reached" not in message, host
         for path in ("p0", "p1"):
             forged = [
                 frames.ethernet("ff:ff:ff:ff:ff:ff", frames.mac(ATTACKER, 0)) + frames.tcp("10.0.0.1", host)
@@ -135,7 +135,7 @@ def test_no_way_leads_from_a_server_to_the_host_or_to_another_run(emulate: Comma
         with pytest.raises(TimeoutError):
             ours.accept()
     reports = [emulate.finish(process) for process in (first, second)]
-    (struck, other) = sorted((one["drops"] for one in reports), key=len, reverse=True)
+    (struck, other) = sorted((report["drops"] for report in reports), key=len, reverse=True)
     assert set(struck) <= {"foreign", "other-host"}
     assert struck
     assert other == {}, "the other run has seen none of it"

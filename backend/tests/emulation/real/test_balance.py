@@ -52,7 +52,7 @@ class Network:
 
     def hot_flows(self) -> list[Json]:
         """From every server of two racks side by side to servers of the other loop."""
-        sources = [rack * SERVERS_OF_RACK + one for rack in HOT for one in range(SERVERS_OF_RACK)]
+        sources = [rack * SERVERS_OF_RACK + index for rack in HOT for index in range(SERVERS_OF_RACK)]
         far = list(range(LOOP * SERVERS_OF_RACK, 2 * LOOP * SERVERS_OF_RACK))
         pairs = [(source, far[i % len(far)]) for source in sources for i in range(FLOWS_OF_SERVER)]
         rate = RACK_BITS_PER_SEC / SERVERS_OF_RACK / FLOWS_OF_SERVER
@@ -85,7 +85,7 @@ class Run:
                 for link, now in enumerate(frame["links"][column]):
                     links[link][way] += now
             now = frame["flows"]["bytes"]
-            flows = [one + more for one, more in zip(flows or [0] * len(now), now, strict=True)]
+            flows = [flow + more for flow, more in zip(flows or [0] * len(now), now, strict=True)]
         raise AssertionError("the stream has ended")
 
     def tor_loads(self, from_secs: float, to_secs: float) -> tuple[list[int], list[int]]:
@@ -96,8 +96,8 @@ class Run:
 
     def section(self, node: int, name: str) -> list[Json]:
         """Rows of a section of a node's report."""
-        found = self.client.call("inspect", run=RUN, server=node)
-        (section,) = [one for one in found["sections"] if one["name"] == name]
+        result = self.client.call("inspect", run=RUN, server=node)
+        (section,) = [item for item in result["sections"] if item["name"] == name]
         names = [column["name"] for column in section["columns"]]
         return [dict(zip(names, row, strict=True)) for row in section["rows"]]
 
@@ -112,9 +112,9 @@ def measured(
         client.call("workload", run=RUN, flows=flows)
         client.subscribe(RUN)
         client.call("start", run=RUN)
-        found = work(Run(client, network))
+        result = work(Run(client, network))
         client.call("destroy", run=RUN)
-    return found
+    return result
 
 
 @pytest.mark.long
@@ -133,7 +133,7 @@ def test_three_tors_carry_the_same_by_load(engine: Engine, nothing_left: Left) -
     def work(run: Run) -> tuple[list[int], list[int], Json, list[Json], list[Json]]:
         loads, flows = run.tor_loads(SETTLED_SECS, SETTLED_SECS + MEASURED_SECS)
         tor = network.tors[0]
-        (controller,) = [one for one in run.section(tor, "controllers") if one["loop"] == 0]
+        (controller,) = [item for item in run.section(tor, "controllers") if item["loop"] == 0]
         return loads, flows, controller, run.section(tor, "tor-uplinks"), run.section(tor, "tor-weights")
 
     loads, flows, controller, uplinks, weights = measured(network, network.hot_flows(), work)
@@ -146,11 +146,11 @@ def test_three_tors_carry_the_same_by_load(engine: Engine, nothing_left: Left) -
     assert controller["rebindings"] >= 10
     assert controller["rebound"] < 1.5
     assert controller["refused"] == 0
-    assert [one["tor"] for one in uplinks] == network.tors[:LOOP], "its own loop's"
+    assert [uplink["tor"] for uplink in uplinks] == network.tors[:LOOP], "its own loop's"
     expected = 2 * RACK_BITS_PER_SEC / 3 / UPLINKS_BITS_PER_SEC
-    for one in uplinks[:3]:
-        assert float(one["up"].split()[0]) / 100 == pytest.approx(expected, rel=0.3), uplinks
-    moved = {one["source"] for one in weights if one["server"] // SERVERS_OF_RACK in HOT}
+    for uplink in uplinks[:3]:
+        assert float(uplink["up"].split()[0]) / 100 == pytest.approx(expected, rel=0.3), uplinks
+    moved = {weight["source"] for weight in weights if weight["server"] // SERVERS_OF_RACK in HOT}
     assert moved - {"50.0 %"}, "weights are no longer equal"
 
 
@@ -164,7 +164,7 @@ def test_another_tor_takes_over_from_a_killed_controller(engine: Engine, nothing
         off = {"id": "off", "kind": "switch-off", "target": {"switch": lowest}}
         run.client.call("inject", run=RUN, fault=off)
         loads, flows = run.tor_loads(6.0 + SETTLED_SECS, 6.0 + SETTLED_SECS + MEASURED_SECS)
-        (controller,) = [one for one in run.section(second, "controllers") if one["loop"] == 0]
+        (controller,) = [item for item in run.section(second, "controllers") if item["loop"] == 0]
         return loads, flows, controller
 
     loads, flows, controller = measured(network, network.hot_flows(), work)
@@ -210,12 +210,12 @@ def test_hashes_that_are_alike_fail_the_test_of_balance(engine: Engine, nothing_
     network = Network(engine, "ecmp")
     rack = LOOP + 1
     flows = [
-        one | {"destination": rack * SERVERS_OF_RACK + i % SERVERS_OF_RACK, "rate_bits_per_sec": 2e5}
-        for i, one in enumerate(network.hot_flows())
+        hot_flow | {"destination": rack * SERVERS_OF_RACK + i % SERVERS_OF_RACK, "rate_bits_per_sec": 2e5}
+        for i, hot_flow in enumerate(network.hot_flows())
     ]
 
     def one_seed() -> None:
-        for node in [one["id"] for one in network.described["switches"]]:
+        for node in [switch["id"] for switch in network.described["switches"]]:
             setting = ["sysctl", "-qw", "net.ipv4.fib_multipath_hash_seed=7"]
             subprocess.run(["ip", "netns", "exec", f"cy-{RUN[:8]}-sw{node}", *setting], check=True)
 
@@ -251,13 +251,13 @@ def test_weights_from_a_servers_port_are_refused(engine: Engine, nothing_left: L
         run.carried(0.0, 1.0)
         subprocess.run([*namespace, *program], check=True)
         return [
-            (max(row["refused"] for row in run.section(one, "controllers")), run.section(one, "tor-weights"))
-            for one in network.tors
+            (max(row["refused"] for row in run.section(tor, "controllers")), run.section(tor, "tor-weights"))
+            for tor in network.tors
         ]
 
-    told = measured(network, [], work)
-    assert sum(refused for refused, _ in told) >= 10, "frames of 20, some beside a real hello"
-    for _, weights in told:
+    reported = measured(network, [], work)
+    assert sum(refused for refused, _ in reported) >= 10, "frames of 20, some beside a real hello"
+    for _, weights in reported:
         assert {"100.0 %", "0.0 %"}.isdisjoint(row["source"] for row in weights), weights
     without = ["setpriv", "--bounding-set=-all", "--inh-caps=-all", "--reuid=65534", "--clear-groups"]
     refused = subprocess.run([*without, *program], capture_output=True, text=True, check=False)
@@ -267,10 +267,10 @@ def test_weights_from_a_servers_port_are_refused(engine: Engine, nothing_left: L
 @pytest.mark.long
 @pytest.mark.parametrize("spec", [SUBWAYS, TWO_RATES])
 def test_a_run_by_load_is_predicted_so(emulate: Command, nothing_left: Left, spec: str) -> None:
-    found = emulate.run(
+    result = emulate.run(
         "--spec", spec, "--workload", "permutation", "--link-rate", "20M", "--seconds", "8", "--mode", "namespaces",
         "--balance", "lb", "--set", 'timers={"rebind_secs":1}', *SHORT,
     )  # fmt: skip
-    assert found["predicted"]["routing"] == "lb"
-    assert found["windows"]["before"]["stalled_flows"] == 0
-    assert min(one["goodput_bits_per_sec"] for one in found["per_flow"]) > 0
+    assert result["predicted"]["routing"] == "lb"
+    assert result["windows"]["before"]["stalled_flows"] == 0
+    assert min(flow["goodput_bits_per_sec"] for flow in result["per_flow"]) > 0

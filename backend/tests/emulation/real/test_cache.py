@@ -82,7 +82,7 @@ def test_hits_are_answered_by_the_relay_and_misses_by_the_server(
             [*PROGRAM, "chip", "socket", run, RELAY], env=environment(home), capture_output=True, text=True, check=True
         )
         assert Path(place.stdout.strip()).is_socket()
-        (client, server), address = (named(f"cy-{run[:8]}-{one}") for one in (1, 2)), "10.0.0.3"
+        (client, server), address = (named(f"cy-{run[:8]}-{item}") for item in (1, 2)), "10.0.0.3"
 
         def ask(numbers: list[int]) -> str:
             asked = inside(client, sys.executable, "-c", ASK, address, str(BODY_BYTES), json.dumps(numbers))
@@ -101,8 +101,8 @@ def test_hits_are_answered_by_the_relay_and_misses_by_the_server(
 
             def listens() -> bool:
                 shown = [*PROGRAM, "chip", "show", run, RELAY, "--json"]
-                said = subprocess.run(shown, env=environment(home), capture_output=True, text=True, check=True)
-                return any(one["own"] for one in json.loads(said.stdout)["entries"])
+                message = subprocess.run(shown, env=environment(home), capture_output=True, text=True, check=True)
+                return any(entry["own"] for entry in json.loads(message.stdout)["entries"])
 
             live.wait("the cache", listens)
             assert ask(list(range(CONTENTS)) * ROUNDS) == f"{CONTENTS * ROUNDS} 0", (
@@ -111,8 +111,8 @@ def test_hits_are_answered_by_the_relay_and_misses_by_the_server(
             cache.send_signal(signal.SIGINT)
             counts = json.loads(cache.communicate(timeout=20)[0])
             assert ask([0]) == "1 0", "without it again"
-            asked = inside(client, sys.executable, "-c", OVER, address)
-            subprocess.run(asked, check=True, timeout=30)
+            request = inside(client, sys.executable, "-c", OVER, address)
+            subprocess.run(request, check=True, timeout=30)
             upstream = int(answers.communicate(timeout=20)[0])
         finally:
             for process in (answers, cache):

@@ -48,18 +48,18 @@ def test_a_program_calls_the_chip_of_its_server_while_packets_flow(
             chip.SetLookupTable(*BCUBE_PACKETS, Action("DISCARD"))  # type: ignore[arg-type]
             server.wait("no packet to come through", lambda: not delivered())
             shown = json.loads(chip_command("show", run, "00", "--json").stdout)
-            (own,) = (one for one in shown["entries"] if one["own"])
+            (own,) = (entry for entry in shown["entries"] if entry["own"])
             assert (own["i"], own["action"]["act"], own["hits"] > 0) == (2000, "DISCARD", True)
             other = json.loads(chip_command("show", run, "01", "--json").stdout)
-            assert not any(one["own"] for one in other["entries"]), "of another server"
-            asked = {"port": 4, "packet": "00" * 60}
-            trace = server.call("POST", f"{API}/runs/{run}/servers/00/chip/trace", asked)[1]
+            assert not any(entry["own"] for entry in other["entries"]), "of another server"
+            request = {"port": 4, "packet": "00" * 60}
+            trace = server.call("POST", f"{API}/runs/{run}/servers/00/chip/trace", request)[1]
             assert trace["outcome"] == "discarded"
 
             chip.SetLookupTable(*BCUBE_PACKETS, Action("TO_CPU"))  # type: ignore[arg-type]
-            found = chip.RecvPacket(30.0)
-            assert found is not None, "packets of the flows come to the program"
-            packet, iport = found
+            result = chip.RecvPacket(30.0)
+            assert result is not None, "packets of the flows come to the program"
+            packet, iport = result
             assert iport >= 4
             assert packet[23] == 253, "BCube's header is on it"
             assert chip.SendPacket(packet, 0)
@@ -81,17 +81,17 @@ def test_a_program_calls_the_chip_of_its_server_while_packets_flow(
         assert (refused.returncode != 0, "oport is 9" in refused.stderr) == (True, True)
 
         hostile = [socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) for _ in range(40)]
-        for number, one in enumerate(hostile):
-            one.connect(place)
-            one.settimeout(0.2)
+        for number, item in enumerate(hostile):
+            item.connect(place)
+            item.settimeout(0.2)
             junk = struct.pack("<IBI", 5 + 40_000, 1, number) + b"for (i = 0; i < 39000; i++) { j = i; } ".ljust(40_000)
             try:
-                one.sendall(junk if number % 2 else b"\xff" * 4096)
+                item.sendall(junk if number % 2 else b"\xff" * 4096)
             except OSError:
                 continue  # disconnected, or its buffer is full: the node reads only at a limited rate
         server.wait("packets beside hostile programs", delivered)
-        for one in hostile:
-            one.close()
+        for item in hostile:
+            item.close()
         server.wait("packets after them", delivered)
         server.call("POST", f"{API}/runs/{run}/cancel")
         server.ended(run)

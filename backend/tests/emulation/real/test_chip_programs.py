@@ -46,14 +46,14 @@ def test_a_program_decides_about_packets_from_its_commit_on(home: Path, nothing_
         server.wait("no packet to come through", lambda: not delivered())
         if dataplane == "serverswitch":
             hits = rows(server.inspect(run, "00")[1], "chip-tcam")
-            assert [(one["index"], one["action"]) for one in hits] == [(7, "DISCARD")]
+            assert [(hit["index"], hit["action"]) for hit in hits] == [(7, "DISCARD")]
 
         file = home / "paper.chip"
         file.write_text(paper)
         words = ("chip", "commit", run, str(file))
-        said = subprocess.run([*PROGRAM, *words], env=environment(home), capture_output=True, text=True, check=False)
-        assert said.returncode == 0, said.stderr
-        assert said.stdout.startswith("4 servers run it")
+        message = subprocess.run([*PROGRAM, *words], env=environment(home), capture_output=True, text=True, check=False)
+        assert message.returncode == 0, message.stderr
+        assert message.stdout.startswith("4 servers run it")
         server.wait("packets by the paper's program again", delivered)
 
         server.call("POST", f"{API}/runs/{run}/cancel")

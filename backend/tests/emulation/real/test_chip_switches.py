@@ -31,32 +31,32 @@ QUESTION = (
 
 
 def test_a_core_that_is_off_is_led_around(emulate: Command, nothing_left: Left) -> None:
-    found = emulate.run(*QUESTION, "--seconds", "12", "--fault", "switch-off=<2,00>@4-8")
-    windows = found["windows"]
+    result = emulate.run(*QUESTION, "--seconds", "12", "--fault", "switch-off=<2,00>@4-8")
+    windows = result["windows"]
     for name, window in windows.items():
         assert window["stalled_flows"] == 0, (name, window)
-    (fault,) = found["faults"]
+    (fault,) = result["faults"]
     assert fault["moves"] > 0, "some flow's path went over that core"
     assert fault["last_move_secs"] < 0.2, "tables change with the carrier"
     assert fault["detected_secs"] < 1.0, "the switches beside it lose carriers"
-    assert min(one["goodput_bits_per_sec"] for one in found["per_flow"]) > 0
-    assert windows["before"]["goodput_bits_per_sec"] > 0.75 * found["ideal_bits_per_sec"], found["fidelity"]
+    assert min(flow["goodput_bits_per_sec"] for flow in result["per_flow"]) > 0
+    assert windows["before"]["goodput_bits_per_sec"] > 0.75 * result["ideal_bits_per_sec"], result["fidelity"]
 
 
 @pytest.mark.long
 def test_a_silent_aggregation_switch_is_found_by_hellos(emulate: Command, nothing_left: Left) -> None:
-    found = emulate.run(*QUESTION, "--seconds", "12", "--mode", "namespaces", "--fault", "switch-silent=<1,00>@3-8")
-    (fault,) = found["faults"]
+    result = emulate.run(*QUESTION, "--seconds", "12", "--mode", "namespaces", "--fault", "switch-silent=<1,00>@3-8")
+    (fault,) = result["faults"]
     assert 0.09 < fault["detected_secs"] < 1.0, "three hellos, 50 ms apart"
     assert fault["moves"] > 0
     for name in ("before", "during", "after"):
-        assert found["windows"][name]["stalled_flows"] == 0, name
+        assert result["windows"][name]["stalled_flows"] == 0, name
 
 
 @pytest.mark.long
 def test_a_killed_server_is_found_again_by_arp(emulate: Command, nothing_left: Left) -> None:
-    found = emulate.run(*QUESTION, "--seconds", "12", "--fault", "server-killed=011@3-6")
-    others = [one for one in found["per_flow"] if "011" not in (one["source"], one["destination"])]
+    result = emulate.run(*QUESTION, "--seconds", "12", "--fault", "server-killed=011@3-6")
+    others = [flow for flow in result["per_flow"] if "011" not in (flow["source"], flow["destination"])]
     assert len(others) == 14
-    assert min(one["goodput_bits_per_sec"] for one in others) > 0
-    assert found["windows"]["after"]["stalled_flows"] <= 2, "the flow that it sends and the one that it receives"
+    assert min(other["goodput_bits_per_sec"] for other in others) > 0
+    assert result["windows"]["after"]["stalled_flows"] <= 2, "the flow that it sends and the one that it receives"

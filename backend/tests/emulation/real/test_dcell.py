@@ -35,9 +35,9 @@ def description(engine: Engine, forwarding: str) -> Json:
         "forwarding": forwarding,
         "rate_bits_per_sec": RATE_BITS_PER_SEC,
         "mtu": 1500,
-        "servers": [{"id": one["id"], "name": one["name"]} for one in network["servers"]],
-        "switches": [{"id": one["id"], "name": one["name"]} for one in network["switches"]],
-        "links": [{name: one[name] for name in ("id", "a", "b", "level")} for one in network["links"]],
+        "servers": [{"id": server["id"], "name": server["name"]} for server in network["servers"]],
+        "switches": [{"id": switch["id"], "name": switch["name"]} for switch in network["switches"]],
+        "links": [{name: link[name] for name in ("id", "a", "b", "level")} for link in network["links"]],
     }
 
 
@@ -77,15 +77,15 @@ def test_every_server_reaches_every_other_by_tcp(engine: Engine, forwarding: str
     silent = [pair for pair, total in zip(pairs, carried, strict=True) if total == 0]
     assert silent == []
     assert drops <= {"other-host"}, "at most what a bridge floods before it has learnt where its ports lead"
-    sections = {one["name"]: one for one in first["sections"]}
+    sections = {section["name"]: section for section in first["sections"]}
     assert len(sections["table"]["rows"]) == 19
     assert len(sections["link-state"]["rows"]) == 20, "link state within the DCell_1 reaches everybody"
 
 
 def paths(events: list[Json], source: int) -> list[list[int]]:
     """The paths of a server's flows, in order; the paths of replies begin at the other end."""
-    told = [one["path"] for one in events if one["kind"] in ("path-selected", "path-switched")]
-    ways = [path["servers"] if isinstance(path, dict) else path for path in told]
+    reported = [event["path"] for event in events if event["kind"] in ("path-selected", "path-switched")]
+    ways = [path["servers"] if isinstance(path, dict) else path for path in reported]
     return [way for way in ways if way[0] == source]
 
 
@@ -100,18 +100,18 @@ def test_tcp_goes_around_a_pulled_cable_and_back_and_around_a_silent_server(
         silent = {"id": "server", "kind": "server-silent", "target": {"server": at(0, 3)}}
         steps = [(4.0, "inject", pulled), (8.0, "recover", "cable"), (12.0, "inject", silent)]
         ticks, events = watch(client, steps, until_secs=24.0)
-    told = paths(events, at(0, 0))
+    reported = paths(events, at(0, 0))
     original = [at(0, 0), at(0, 3), at(4, 0), at(4, 3)]
     around = [
         [at(0, 0), at(1, 0), at(1, 3), at(4, 1), at(4, 3)],
         [at(0, 0), at(0, 2), at(3, 0), at(3, 3), at(4, 3)],
     ]
-    assert {way[-1] for way in told} == {at(4, 3)}
+    assert {way[-1] for way in reported} == {at(4, 3)}
     # Servers learn of a change one after the other, so a packet can take another path in between.
-    settled = [way for way in told if way == original or way in around]
-    assert settled[0] == settled[2] == original, told
-    assert settled[1] in around, told
-    assert told[-1] in around, told
+    settled = [way for way in reported if way == original or way in around]
+    assert settled[0] == settled[2] == original, reported
+    assert settled[1] in around, reported
+    assert reported[-1] in around, reported
 
     def mean(start: float, end: float) -> float:
         return sum(now for secs, now in ticks if start <= secs < end) * 8 / (end - start)
@@ -123,8 +123,8 @@ def test_tcp_goes_around_a_pulled_cable_and_back_and_around_a_silent_server(
     assert mean(10.0, 12.0) > 0.75 * before
     assert mean(13.0, 16.0) < 0.1 * before, "a silent server is found by its silence alone"
     assert mean(22.0, 24.0) > 0.7 * before, "TCP tries again after a time that it has doubled"
-    died = [one for one in events if one["kind"] == "neighbour-dead" and one["cause"] == "silence"]
-    assert {one["neighbour"] for one in died if one["server"] != at(0, 3)} == {at(0, 3)}
+    died = [event for event in events if event["kind"] == "neighbour-dead" and event["cause"] == "silence"]
+    assert {event["neighbour"] for event in died if event["server"] != at(0, 3)} == {at(0, 3)}
 
 
 def watch(client: FabricClient, steps: list[tuple[float, str, Any]], until_secs: float) -> tuple[list[Any], list[Json]]:

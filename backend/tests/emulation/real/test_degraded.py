@@ -34,15 +34,17 @@ def measured(found: Json, from_secs: float, until_secs: float) -> float:
 
 def test_a_link_at_a_tenth_carries_a_tenth_as_predicted(emulate: Command, nothing_left: Left) -> None:
     slower = "link-rate:5M=0/<0,>@2"
-    found = emulate.run("--spec", ONE_SWITCH, "--workload", flow("0", "3"), "--seconds", "5", "--fault", slower, *QUIET)
-    whole, (step,) = found["predicted"], found["predicted_steps"]
+    result = emulate.run(
+        "--spec", ONE_SWITCH, "--workload", flow("0", "3"), "--seconds", "5", "--fault", slower, *QUIET
+    )
+    whole, (step,) = result["predicted"], result["predicted_steps"]
     assert step["at_secs"] == pytest.approx(2, abs=0.3)
     assert step["degraded"] == [{"link": "0/<0,>", "kind": "link-rate", "rate_bits_per_sec": 5e6}]
-    assert [one["ideal_bits_per_sec"] for one in (whole, step)] == pytest.approx([50e6, 5e6])
+    assert [item["ideal_bits_per_sec"] for item in (whole, step)] == pytest.approx([50e6, 5e6])
     # By this time, packets that were in flight when the link became slower have arrived.
     for ideal, since, until in ((50e6, 0.0, 2.0), (5e6, 2.5, 5.5)):
-        goodput = measured(found, since, until)
-        assert goodput == pytest.approx(ideal * found["header_efficiency"], rel=0.1), found["series"]
+        goodput = measured(result, since, until)
+        assert goodput == pytest.approx(ideal * result["header_efficiency"], rel=0.1), result["series"]
 
 
 @pytest.mark.long
@@ -51,12 +53,12 @@ def test_a_flow_goes_around_a_link_at_a_tenth_as_predicted(emulate: Command, not
     way around."""
     slower = "link-rate:5M=00/<0,0>@1.5"
     soon = ("--set", 'timers={"adapt_secs":0.5}')
-    found = emulate.run(
+    result = emulate.run(
         "--spec", TWO_LEVELS, "--workload", flow("00", "01"), "--seconds", "5", "--fault", slower, *soon, *QUIET
     )
-    (step,) = found["predicted_steps"]
+    (step,) = result["predicted_steps"]
     assert step["ideal_bits_per_sec"] == pytest.approx(50e6)
-    (fault,) = found["faults"]
+    (fault,) = result["faults"]
     assert fault["moves"] >= 1
-    goodput = measured(found, 2.5, 5.5)
-    assert goodput == pytest.approx(50e6 * found["header_efficiency"], rel=0.1), found["series"]
+    goodput = measured(result, 2.5, 5.5)
+    assert goodput == pytest.approx(50e6 * result["header_efficiency"], rel=0.1), result["series"]

@@ -90,9 +90,9 @@ def ways(run: Run, tor: int, direction: str) -> list[list[Any]]:
 def events(run: Run, what: str, direction: str) -> list[Json]:
     """The reported events of the hot rack's detours in one direction; this rack's traffic can make
     other racks hot."""
-    all_cells = [one["cells"] for one in run.events if one.get("what") == what]
-    found = [{cell["name"]: cell["value"] for cell in cells} for cells in all_cells]
-    return [cells for cells in found if (cells["rack"], cells["direction"]) == (HOT, direction)]
+    all_cells = [event["cells"] for event in run.events if event.get("what") == what]
+    matches = [{cell["name"]: cell["value"] for cell in cells} for cells in all_cells]
+    return [cells for cells in matches if (cells["rack"], cells["direction"]) == (HOT, direction)]
 
 
 def goodput(flows: list[int]) -> float:
@@ -130,10 +130,10 @@ def test_a_hot_racks_traffic_goes_around_it_until_it_cools_down(engine: Engine, 
         assert first[0][0] == [], "no detour before there is load"
         by_detour = goodput(run.tor_loads(*MEASURED)[1])
         assert by_detour > 1.3 * by_load, (by_detour, by_load)
-        told = ways(run, tors[0], "from the rack")
-        assert [[tors[1], tors[0]], "1"] in told, told
-        assert [[tors[2], tors[3]], "3"] in told, told
-        assert max(len(path) for path, _ in told) == 3, "two relays at most"
+        reported = ways(run, tors[0], "from the rack")
+        assert [[tors[1], tors[0]], "1"] in reported, reported
+        assert [[tors[2], tors[3]], "3"] in reported, reported
+        assert max(len(path) for path, _ in reported) == 3, "two relays at most"
         (cells,) = events(run, "detours-begun", "from the rack")
         assert cells["ways"] == len(cells["tors"])
         assert [tors[1], tors[0]] in [way["servers"] for way in cells["tors"]]
@@ -179,10 +179,10 @@ def test_traffic_to_a_hot_rack_comes_down_elsewhere_until_it_cools_down(engine: 
         assert first[0][0] == [], "no detour before there is load"
         by_detour = goodput(run.tor_loads(*MEASURED)[1])
         assert by_detour > 1.3 * by_load, (by_detour, by_load)
-        told = ways(run, tors[0], "to the rack")
-        assert [[tors[1], tors[0]], "1"] in told, told
-        assert [[tors[2], tors[3]], "3"] in told, told
-        assert max(len(path) for path, _ in told) == 3, "two relays at most"
+        reported = ways(run, tors[0], "to the rack")
+        assert [[tors[1], tors[0]], "1"] in reported, reported
+        assert [[tors[2], tors[3]], "3"] in reported, reported
+        assert max(len(path) for path, _ in reported) == 3, "two relays at most"
         assert len(events(run, "detours-begun", "to the rack")) == 1
         through = [row["relays"] for row in run.section(above, "groups") if row["relays"]]
         assert [RELAY, tors[2]] in through, through

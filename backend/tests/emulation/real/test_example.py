@@ -62,9 +62,9 @@ def description(engine: Engine) -> Json:
         "forwarding": "software",
         "rate_bits_per_sec": RATE_BITS_PER_SEC,
         "mtu": 1500,
-        "servers": [{"id": one["id"], "name": one["name"]} for one in network["servers"]],
-        "switches": [{"id": one["id"], "name": one["name"]} for one in network["switches"]],
-        "links": [{name: one[name] for name in ("id", "a", "b", "level")} for one in network["links"]],
+        "servers": [{"id": server["id"], "name": server["name"]} for server in network["servers"]],
+        "switches": [{"id": switch["id"], "name": switch["name"]} for switch in network["switches"]],
+        "links": [{name: link[name] for name in ("id", "a", "b", "level")} for link in network["links"]],
     }
 
 
@@ -72,7 +72,7 @@ def test_a_protocol_of_one_folder_carries_tcp_between_all_servers_of_a_dcell(
     engine: Engine, nothing_left: Left
 ) -> None:
     network = description(engine)
-    servers = [one["id"] for one in network["servers"]]
+    servers = [server["id"] for server in network["servers"]]
     assert len(servers) == 20
     # Each server to the one half the ids away: through relays, over cables between servers.
     flows = [{"id": i, "source": i, "destination": (i + 10) % 20, "proto": "tcp"} for i in servers]

@@ -28,6 +28,6 @@ def test_the_slowest_flow_gets_its_share_and_a_silent_cut_is_counted(
     assert fidelity["over_paths"]["least_flow_share"] > 0.5, fidelity
     assert fidelity["own_cpu"] <= fidelity["cpu"] + 0.1
     assert [fault["kind"] for fault in report["faults"]] == ["cable-cut-silent", "link-rate"]
-    dropped = {one["link"]: one["ab_drops"] + one["ba_drops"] for one in report["per_link"]}
+    dropped = {link["link"]: link["ab_drops"] + link["ba_drops"] for link in report["per_link"]}
     assert dropped["00/<0,0>"] > 0, "what the cut swallows is counted"
     assert report["faults"][0]["recovered_at_secs"] is not None

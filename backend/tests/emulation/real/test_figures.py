@@ -39,7 +39,7 @@ def lab(brevity: float, told: OnProgress | None = None) -> Iterator[Lab]:
 def measured(figure: str, brevity: float) -> tuple[dict[str, Json], Json]:
     """Its rows by name, and the whole document."""
     with lab(brevity) as made:
-        document = next(one for one in FIGURES if one.id == figure).document(made)
+        document = next(item for item in FIGURES if item.id == figure).document(made)
     assert document["provenance"]["basis"] == "measured"
     assert {"host", "fidelity", "parts"} <= set(document["provenance"])
     return {row["name"]: row for row in document["rows"]}, document
@@ -56,11 +56,11 @@ def test_a_server_on_the_path_goes_off_and_a_new_path_is_found(nothing_left: Lef
 
 @pytest.mark.long
 def test_one_source_reaches_all_twice_as_fast_as_in_the_tree(nothing_left: Left) -> None:
-    wanted = [one for one in trials(0.2) if one.name.startswith("one-to-one")]
+    wanted = [trial for trial in trials(0.2) if trial.name.startswith("one-to-one")]
     with lab(0.2) as made:
-        found = made.measure(wanted)
-    secs = [found[f"one-to-one, {name}"].end_secs for name in ("BCube", "tree")]
-    assert all(secs), found["one-to-one, tree"].report["total"]
+        result = made.measure(wanted)
+    secs = [result[f"one-to-one, {name}"].end_secs for name in ("BCube", "tree")]
+    assert all(secs), result["one-to-one, tree"].report["total"]
     assert 1.5 < (secs[1] or 0) / (secs[0] or 1) < 2.3
 
 
@@ -77,12 +77,12 @@ def test_an_all_to_all_loads_the_links_evenly(nothing_left: Left) -> None:
 def test_one_server_forwards_in_the_kernel_and_in_user_space(nothing_left: Left) -> None:
     kinds = ("eBPF 9000, round 1", "user space 9000")
     with lab(0.3) as made:
-        found = made.measure([one for one in fig9.trials(0.3) if one.name in kinds])
+        result = made.measure([trial for trial in fig9.trials(0.3) if trial.name in kinds])
     for name in kinds:
-        relayed = {one["server"]: one["relayed_bits_per_sec"] for one in found[name].report["per_server"]}
+        relayed = {server["server"]: server["relayed_bits_per_sec"] for server in result[name].report["per_server"]}
         assert relayed[fig9.CENTRE] > 50e6, (name, relayed)
         assert all(not rate for server, rate in relayed.items() if server != fig9.CENTRE), "no other way around"
-    assert found["user space 9000"].node_cpu(fig9.CENTRE) > 0.0
+    assert result["user space 9000"].node_cpu(fig9.CENTRE) > 0.0
 
 
 @pytest.mark.long
@@ -111,18 +111,18 @@ def test_the_tor_between_two_hot_racks_has_twice_the_load_unless_flows_follow_it
     shared, even = rows.values()
     assert shared["ours"] > 1.7
     assert even["ours"] <= 1.2
-    assert [len(one["y"]) for one in document["series"]] == [3, 3]
+    assert [len(item["y"]) for item in document["series"]] == [3, 3]
 
 
 @pytest.mark.long
 def test_a_shuffle_is_over_sooner_in_loops_of_three(nothing_left: Left) -> None:
     with lab(0.2) as made:
-        wanted = {one.name: one for one in subways_fig10.trials(made)}
+        wanted = {trial.name: trial for trial in subways_fig10.trials(made)}
         names = [subways_fig10.name_of("ecmp", size) for size in (0, 3)]
-        found = made.measure([wanted[name] for name in names])
-    assert all(found[name].end_secs for name in names), found[names[0]].report["total"]
+        result = made.measure([wanted[name] for name in names])
+    assert all(result[name].end_secs for name in names), result[names[0]].report["total"]
     # 1.73 in a fluid, 1.64 in the paper.
-    assert (shuffles.speedup(*(found[name] for name in names)) or 0.0) > 1.15
+    assert (shuffles.speedup(*(result[name] for name in names)) or 0.0) > 1.15
 
 
 @pytest.mark.long
@@ -133,12 +133,12 @@ def test_memcache_answers_by_load_what_a_trunk_loses(nothing_left: Left) -> None
     per_sec = 4000.0
     first, *_, last = subways_fig12.VARIANTS
     with lab(0.5) as made:
-        wanted = [subways_fig12.trial(made, one, 5.0, per_sec) for one in (first, last)]
-        found = made.measure(wanted)
-    by_trunks, by_detours = (subways_fig12.answered(found[one.name]) for one in wanted)
+        wanted = [subways_fig12.trial(made, item, 5.0, per_sec) for item in (first, last)]
+        result = made.measure(wanted)
+    by_trunks, by_detours = (subways_fig12.answered(result[item.name]) for item in wanted)
     assert by_trunks.requests > 0.8 * per_sec * wanted[0].emulation["seconds"], "the clients keep up"
     assert not by_trunks.sustained(1.0)
-    lost = [1 - one.answered / one.requests for one in (by_trunks, by_detours)]
+    lost = [1 - item.answered / item.requests for item in (by_trunks, by_detours)]
     assert lost[0] > 0.2, lost
     assert lost[1] < 0.75 * lost[0], lost
 
@@ -148,8 +148,8 @@ def test_relays_carry_what_the_uplinks_rate_sets(nothing_left: Left) -> None:
     load = 25
     with lab(0.5) as made:
         wanted = [subways_fig13.trial(made, load, 0, around) for around in (True, False)]
-        found = made.measure(wanted)
-    around, straight = (found[one.name] for one in wanted)
+        result = made.measure(wanted)
+    around, straight = (result[item.name] for item in wanted)
     relayed = subways_fig13.relayed(around)
     assert max(relayed.values()) / subways_fig13.LINK_BITS_PER_SEC == pytest.approx(load / 100, rel=0.4), relayed
     assert min(relayed.values()) > 0.25 * max(relayed.values()), "on both sides, and the next ones"
@@ -166,8 +166,8 @@ def test_three_racks_reach_the_fourth_sooner_over_shared_tors_than_over_trunks(n
     # segment lost below counts again above.
     assert 30 < rows["Type 1, of the data over aggregation switches"]["ours"] < 50
     first, second, *others = document["series"]
-    assert [one["y"][-1] for one in (first, second)] == [100.0, 100.0], "every flow is over"
-    assert [one["paper"] for one in others] == [True] * 3
+    assert [item["y"][-1] for item in (first, second)] == [100.0, 100.0], "every flow is over"
+    assert [other["paper"] for other in others] == [True] * 3
 
 
 @pytest.mark.long
@@ -205,7 +205,7 @@ def test_a_chip_sends_on_packets_of_every_size_and_loses_none(nothing_left: Left
     chip = rows["delay at 64 bytes, chip"]["ours"]
     assert chip * rows["delay at 64 bytes, user space over chip"]["ours"] > chip
     assert 0 < rows["register, read"]["ours"] < 100
-    assert [one["x"] for one in document["series"][:2]] == [[64, 1514]] * 2
+    assert [item["x"] for item in document["series"][:2]] == [[64, 1514]] * 2
 
 
 @pytest.mark.long
@@ -215,17 +215,17 @@ def test_a_cache_saves_as_much_upstream_as_it_answers(nothing_left: Left) -> Non
         for percent in (25, 50, 75, 100):
             assert abs(rows[f"upstream traffic saved at {percent} % hits, {where}"]["ours"] - percent) < 8
         assert rows[f"requests that are answered, the least at any share of hits, {where}"]["ours"] > 80
-    assert all(share > 0 for one in document["series"][2:6] for share in one["y"])
+    assert all(share > 0 for item in document["series"][2:6] for share in item["y"])
 
 
 @pytest.mark.long
 def test_aggregation_takes_the_links_of_table_1(nothing_left: Left) -> None:
     rows, _ = measured("camcube-table1-measured", 1.0)
     for mode, (packets, links, most) in {"none": (54, 26, 9), "full": (26, 26, 1)}.items():
-        found = [
+        matches = [
             rows[f"Aggregation, {mode}: {cell}"]["ours"] for cell in ("packets sent", "links used", "most on a link")
         ]
-        assert found == [packets, links, most], mode
+        assert matches == [packets, links, most], mode
     assert rows["Routing service: packets sent"]["ours"] == 54
     assert 26 <= rows["Routing service: links used"]["ours"] <= 54
     assert (

@@ -45,4 +45,4 @@ def test_what_is_taken_of_a_large_plan_sends_real_packets(emulate: Command, noth
         "--calibrate", "0.5",
     )  # fmt: skip
     assert result["aggregate_goodput_bits_per_sec"] > 0
-    assert 15 < len({one["source"] for one in result["per_flow"]}) <= 64
+    assert 15 < len({flow["source"] for flow in result["per_flow"]}) <= 64

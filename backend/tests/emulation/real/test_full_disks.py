@@ -64,9 +64,9 @@ def test_the_database_runs_full_while_ticks_are_recorded(nothing_left: Left) -> 
     ):
         run = server.start()
         server.flowing(run)
-        asked = "select seq, md5(payload::text) from run_frames where run_id = %s order by seq"
+        request = "select seq, md5(payload::text) from run_frames where run_id = %s order by seq"
         with psycopg.connect(EmbeddedPostgres(Path(folder)).conninfo(), autocommit=True) as connection:
-            committed = connection.execute(asked, [run]).fetchall()
+            committed = connection.execute(request, [run]).fetchall()
             reason = f"The disk of the database at {disk}/data is full: 0.0 MiB are free."
             with full(disk):
                 server.wait("the failure in the log", lambda: reason in server.said())
@@ -74,7 +74,7 @@ def test_the_database_runs_full_while_ticks_are_recorded(nothing_left: Left) -> 
             row = server.ended(run)
             assert row["state"] == "failed", row
             assert reason in row["reason"], row
-            frames = connection.execute(asked, [run]).fetchall()
+            frames = connection.execute(request, [run]).fetchall()
         assert len(committed) > 2
         assert frames[: len(committed)] == committed
         assert [seq for seq, _ in frames] == list(range(1, len(frames) + 1))

@@ -29,8 +29,8 @@ PING = ("ping", "-i", "0.2", "-W", "2")
 
 
 def answered(said: str) -> int:
-    found = re.search(r"(\d+) received", said)
-    return int(found[1]) if found else 0
+    matched = re.search(r"(\d+) received", said)
+    return int(matched[1]) if matched else 0
 
 
 @pytest.mark.parametrize("dataplane", ["kernel", "software"])
@@ -60,8 +60,8 @@ def test_a_dead_gateway_is_replaced_by_another(emulate: Command, nothing_left: L
     )  # fmt: skip
     wait_for_server(before, 0)
     near_the_dead = wait_for_server(before, 7)  # 13: one hop from 11, two from 00
-    said = enter(near_the_dead, "ping", "-D", "-i", "0.1", "-w", "6", OUTSIDE_ADDRESS, check=False).stdout
-    at_secs = [float(one) for one in re.findall(r"\[([0-9.]+)\] .* ttl=", said)]
+    message = enter(near_the_dead, "ping", "-D", "-i", "0.1", "-w", "6", OUTSIDE_ADDRESS, check=False).stdout
+    at_secs = [float(item) for item in re.findall(r"\[([0-9.]+)\] .* ttl=", message)]
     gaps = sorted(later - sooner for sooner, later in itertools.pairwise(at_secs))
     assert 0.5 < gaps[-1] < 3, "three hellos of silence, and then by the other"
     assert gaps[-2] < 1

@@ -80,22 +80,22 @@ def test_all_to_all_over_two_engines_survives_a_cable_between_them(
         "--hypothesis", "goodput-share>=0.4 for 2s", *SHORT,
     )  # fmt: skip
     wait_for_servers(machines, 8)
-    found = emulate_there.finish(process)
-    assert len(found["per_flow"]) == 16 * 15
-    assert min(one["goodput_bits_per_sec"] for one in found["per_flow"]) > 0, "every server reaches every other one"
-    assert found["windows"]["before"]["goodput_bits_per_sec"] > 0.8 * found["ideal_bits_per_sec"]
-    assert found["windows"]["before"]["stalled_flows"] == 0
-    cable, server = found["faults"]
+    result = emulate_there.finish(process)
+    assert len(result["per_flow"]) == 16 * 15
+    assert min(flow["goodput_bits_per_sec"] for flow in result["per_flow"]) > 0, "every server reaches every other one"
+    assert result["windows"]["before"]["goodput_bits_per_sec"] > 0.8 * result["ideal_bits_per_sec"]
+    assert result["windows"]["before"]["stalled_flows"] == 0
+    cable, server = result["faults"]
     assert cable["detected_secs"] < 0.1, "carrier loss is seen at once"
     assert cable["moves"] > 0
     assert server["recovered_at_secs"] > 6.9, "started again by the engine over there, however long a container takes"
-    assert found["verdict"]["outcome"] == "held"
-    for one in found["per_link"]:
-        assert 0 < one["ab_bits_per_sec"] < 1.05 * 20e6, one
-        assert 0 < one["ba_bits_per_sec"] < 1.05 * 20e6, one
-    lost = [event for event in found["events"] if event["kind"] == "carrier" and not event["up"]]
+    assert result["verdict"]["outcome"] == "held"
+    for link in result["per_link"]:
+        assert 0 < link["ab_bits_per_sec"] < 1.05 * 20e6, link
+        assert 0 < link["ba_bits_per_sec"] < 1.05 * 20e6, link
+    lost = [event for event in result["events"] if event["kind"] == "carrier" and not event["up"]]
     assert {(event["server"], event["port"]) for event in lost} == {(0, 1)}
-    assert found["timings"]["kept"] == []
+    assert result["timings"]["kept"] == []
     assert [machine.left() for machine in machines] == [{}, {}]
 
 
@@ -112,26 +112,26 @@ def test_direct_cables_between_two_engines_carry_and_break(
 ) -> None:
     """One end of the cable is here, the other on the other machine: both lose the carrier, and
     packets go around."""
-    found = emulate_there.run(
+    result = emulate_there.run(
         "--spec", spec, "--workload", "permutation", "--link-rate", "20M", "--seconds", "4",
         "--fault", f"cable-pulled={cable}@1.5-3", *SHORT,
     )  # fmt: skip
-    assert len(found["per_flow"]) == servers
-    assert min(one["goodput_bits_per_sec"] for one in found["per_flow"]) > 0
-    (fault,) = found["faults"]
+    assert len(result["per_flow"]) == servers
+    assert min(flow["goodput_bits_per_sec"] for flow in result["per_flow"]) > 0
+    (fault,) = result["faults"]
     assert fault["detected_secs"] < 1.0, "by the carrier, not by silence"
-    lost = [event for event in found["events"] if event["kind"] == "carrier" and not event["up"]]
+    lost = [event for event in result["events"] if event["kind"] == "carrier" and not event["up"]]
     assert len({event["server"] for event in lost}) == 2, "at both ends"
-    assert found["timings"]["kept"] == []
+    assert result["timings"]["kept"] == []
     assert [machine.left() for machine in machines] == [{}, {}]
 
 
 @pytest.mark.long
 def test_both_machines_are_named_with_what_they_have(machines: tuple[Machine, Machine]) -> None:
-    found = probe(Settings(hosts=settings_of(machines)))
-    assert found.ready
-    assert found.modes == ["containers", "namespaces"]
-    assert [(host.name, host.ready, host.docker, host.underlay_mtu) for host in found.hosts] == [
+    result = probe(Settings(hosts=settings_of(machines)))
+    assert result.ready
+    assert result.modes == ["containers", "namespaces"]
+    assert [(host.name, host.ready, host.docker, host.underlay_mtu) for host in result.hosts] == [
         ("a", True, True, JUMBO_BYTES), ("b", True, True, JUMBO_BYTES),
     ]  # fmt: skip
 
@@ -151,8 +151,8 @@ def test_whatever_is_killed_on_either_machine_leaves_nothing_on_any(
     process = emulate_there.start(*arguments)
     wait_for_servers(machines, 8, but=first)
     machines[1].kill_fabric()
-    said = emulate_there.finish(process, code=2)["said"]
-    assert re.search("error: Host b: .*cubeyard-fabric", said), said
+    message = emulate_there.finish(process, code=2)["said"]
+    assert re.search("error: Host b: .*cubeyard-fabric", message), message
     assert machines[0].left() == {}
     machines[1].start_fabric()
     assert machines[1].left() == {}

@@ -54,7 +54,7 @@ def descends(pid: int, from_pid: int) -> bool:
 
 def processes(new: dict[str, set[str]], program: str, of: int) -> list[int]:
     """Processes that a command or its fabric started: no others are killed."""
-    named = (one.split() for one in sorted(new.get("processes", ())))
+    named = (item.split() for item in sorted(new.get("processes", ())))
     return [int(pid) for name, pid in named if name.startswith(program) and descends(int(pid), of)]
 
 
@@ -91,18 +91,18 @@ def test_a_hundred_kills_leave_nothing(emulate: Command, nothing_left: Left, kin
         last = fabric if turn % 2 else process.pid
         killed += kill(last)
         if last == fabric:
-            said: Any = process.communicate(timeout=60)
-            assert process.returncode == 2, said
-            assert "cubeyard-fabric" in said[1], said
+            message: Any = process.communicate(timeout=60)
+            assert process.returncode == 2, message
+            assert "cubeyard-fabric" in message[1], message
         else:
             with process:
                 process.wait(20)  # not for the end of what it says: its fabric outlives it and goes on saying it
     # The next command removes what killed ones left.
-    found = emulate.run(
+    result = emulate.run(
         "--spec", DCELL, "--mode", "namespaces", "--workload", "one-to-one", "--link-rate", "10M", "--seconds", "1",
         "--settle", "0.5", "--calibrate", "0",
     )  # fmt: skip
-    assert found["aggregate_goodput_bits_per_sec"] > 0
+    assert result["aggregate_goodput_bits_per_sec"] > 0
     assert killed >= KILLS
     deadline = time.monotonic() + 30
     while nothing_left():

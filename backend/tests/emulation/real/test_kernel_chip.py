@@ -57,15 +57,15 @@ def is_right(packet: bytes) -> bool:
 
 
 def place_of(home: Path, run: str, server: str) -> str:
-    asked = [*PROGRAM, "chip", "socket", run, server]
-    said = subprocess.run(asked, env=environment(home), capture_output=True, text=True, check=True)
-    return said.stdout.strip()
+    request = [*PROGRAM, "chip", "socket", run, server]
+    message = subprocess.run(request, env=environment(home), capture_output=True, text=True, check=True)
+    return message.stdout.strip()
 
 
 def pids_of(run: str) -> list[int]:
     """The processes of the first server: its node."""
-    said = subprocess.run(["ip", "netns", "pids", f"cy-{run[:8]}-0"], capture_output=True, text=True, check=True)
-    pids = [int(pid) for pid in said.stdout.split()]
+    message = subprocess.run(["ip", "netns", "pids", f"cy-{run[:8]}-0"], capture_output=True, text=True, check=True)
+    pids = [int(pid) for pid in message.stdout.split()]
     assert pids
     return pids
 
@@ -79,9 +79,9 @@ def short_packet_to_send_on(chip: ServerSwitch) -> bytes:
         chip.SetLookupTable(*EVERY, Action("TO_CPU"))
         taken = [chip.RecvPacket(2.0) for _ in range(50)]
         chip.ClearLookupTable("TCAM", 2000)
-        for one in taken:
-            if one is not None and len(one[0]) <= 200 and chip.SendPacket(one[0], 5):
-                return one[0]
+        for item in taken:
+            if item is not None and len(item[0]) <= 200 and chip.SendPacket(item[0], 5):
+                return item[0]
         time.sleep(0.5)
     raise AssertionError("no short packet is sent on")
 
@@ -139,10 +139,10 @@ def test_tcp_comes_to_a_program_packet_by_packet_with_right_checksums_and_goes_o
             taken, full = 0, 0
             until = time.monotonic() + 6.0
             while time.monotonic() < until:
-                found = chip.RecvPacket(1.0)
-                if found is None:
+                result = chip.RecvPacket(1.0)
+                if result is None:
                     continue
-                packet, iport = found
+                packet, iport = result
                 assert len(packet) <= 1514
                 if packet[INNER_AT - 8] == 0 and packet[INNER_AT + 9] == TCP:  # data, of TCP
                     assert is_right(packet), packet[:120].hex()
@@ -192,8 +192,8 @@ def test_what_a_program_leaves_behind_and_what_its_server_does(home: Path, nothi
             os.kill(pid, signal.SIGKILL)
 
         def silent() -> bool:
-            with socket.socket(socket.AF_UNIX) as one:
-                return one.connect_ex(place) != 0
+            with socket.socket(socket.AF_UNIX) as item:
+                return item.connect_ex(place) != 0
 
         live.wait("nobody to listen", silent)
         live.call("POST", f"{API}/runs/{run}/cancel")

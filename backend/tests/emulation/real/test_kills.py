@@ -38,10 +38,10 @@ LATEST_SECS = 4.0
 
 def wait(what: str, until: Callable[[], Any], limit_secs: float = 60) -> Any:
     deadline = time.monotonic() + limit_secs
-    while not (found := until()):
+    while not (result := until()):
         assert time.monotonic() < deadline, what
         time.sleep(0.1)
-    return found
+    return result
 
 
 def test_any_part_killed_at_any_moment(home: Path, engine: OwnEngine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -50,7 +50,7 @@ def test_any_part_killed_at_any_moment(home: Path, engine: OwnEngine, monkeypatc
     assert binary is not None
     image = images.ensure(connect(20), binary)
     draws = Random(SEED)
-    victims = [one for _ in range(-(-TURNS // len(VICTIMS))) for one in draws.sample(VICTIMS, len(VICTIMS))]
+    victims = [item for _ in range(-(-TURNS // len(VICTIMS))) for item in draws.sample(VICTIMS, len(VICTIMS))]
     with Others(engine, image) as others, Instance(home, engine) as instance:
         for turn, victim in enumerate(victims[:TURNS]):
             moment = draws.uniform(0, LATEST_SECS)
@@ -58,8 +58,10 @@ def test_any_part_killed_at_any_moment(home: Path, engine: OwnEngine, monkeypatc
                 _turn(instance, victim, moment, draws)
                 wait("others' things are as before", lambda: others.now() == others.before)
             except AssertionError as error:
-                said = instance.said()
-                raise AssertionError(f"turn {turn}: {victim} killed after {moment:.2f} s: {error}\n{said}") from error
+                message = instance.said()
+                raise AssertionError(
+                    f"turn {turn}: {victim} killed after {moment:.2f} s: {error}\n{message}"
+                ) from error
         last = instance.place.folder
     assert not last.exists(), "the last part to end leaves nothing"
 
@@ -80,8 +82,8 @@ def _turn(instance: Instance, victim: str, moment: float, draws: Random) -> None
         # Its containers died with it: nobody has to end the run.
         wait("the run has ended by itself", lambda: row()["state"] in FINISHED)
     if row()["state"] not in FINISHED:
-        status, said = instance.api.call("POST", f"{API}/runs/{run}/cancel")
-        assert status in (200, 202), said
+        status, message = instance.api.call("POST", f"{API}/runs/{run}/cancel")
+        assert status in (200, 202), message
     wait("the run is over", lambda: row()["state"] in FINISHED)
     ended = row()
     if ended["state"] == "failed":

@@ -32,9 +32,9 @@ Left = Callable[[], dict[str, set[str]]]
 
 def rows(state: Json, section: str) -> list[Json]:
     """The rows of a section of a server's state, by the names of its columns."""
-    found = next(one for one in state["sections"] if one["name"] == section)
-    names = [column["name"] for column in found["columns"]]
-    return [dict(zip(names, row, strict=True)) for row in found["rows"]]
+    result = next(item for item in state["sections"] if item["name"] == section)
+    names = [column["name"] for column in result["columns"]]
+    return [dict(zip(names, row, strict=True)) for row in result["rows"]]
 
 
 class Live(Server):
@@ -44,7 +44,7 @@ class Live(Server):
         self, plan: Json = TINY, workload: Json | None = None, *, link_gbps: float = 0.02, **emulation: Any
     ) -> str:
         """The id of a new run."""
-        asked = {
+        request = {
             "plan": plan,
             "workload": workload or {"kind": "all-to-all"},
             "engine": "emulation",
@@ -58,7 +58,7 @@ class Live(Server):
                 **emulation,
             },
         }
-        status, experiment = self.call("POST", f"{API}/experiments", asked)
+        status, experiment = self.call("POST", f"{API}/experiments", request)
         assert status == 201, experiment
         status, run = self.call("POST", f"{API}/experiments/{experiment['id']}/runs", {})
         assert status in (201, 202), run
@@ -66,10 +66,10 @@ class Live(Server):
 
     def wait(self, what: str, until: Callable[[], Any], secs: float = 40) -> Any:
         deadline = time.monotonic() + secs
-        while not (found := until()):
+        while not (result := until()):
             assert time.monotonic() < deadline, (what, self.said()[-3000:])
             time.sleep(0.05)
-        return found
+        return result
 
     def inspect(self, run: str, server: str) -> tuple[int, Any]:
         return self.call("GET", f"{API}/runs/{run}/servers/{server}")
@@ -81,8 +81,8 @@ class Live(Server):
             status, state = self.inspect(run, "00")
             if status != 200:
                 return None
-            found = [one for one in rows(state, "flows") if one["flow"]["flow"] is not None and one["paths"]]
-            return state if len(found) == 3 else None
+            matches = [row for row in rows(state, "flows") if row["flow"]["flow"] is not None and row["paths"]]
+            return state if len(matches) == 3 else None
 
         return self.wait("flows with paths", found)
 
@@ -118,9 +118,9 @@ def test_a_server_tells_what_it_knows_while_packets_flow(home: Path, nothing_lef
         run = server.start()
         state = server.flowing(run)
         neighbours = rows(state, "neighbours")
-        assert {one["server"] for one in neighbours} == {"01", "10"}
-        assert all(one["up"] for one in neighbours)
-        flows = {one["flow"]["flow"]: one for one in rows(state, "flows") if one["flow"]["flow"] is not None}
+        assert {neighbour["server"] for neighbour in neighbours} == {"01", "10"}
+        assert all(neighbour["up"] for neighbour in neighbours)
+        flows = {row["flow"]["flow"]: row for row in rows(state, "flows") if row["flow"]["flow"] is not None}
         assert len(flows) == 3, "one to each other server"
         for flow in flows.values():
             assert flow["flow"]["dst"] in ("01", "10", "11")
@@ -136,7 +136,7 @@ def test_a_server_tells_what_it_knows_while_packets_flow(home: Path, nothing_lef
 
         def down() -> bool:
             neighbours = rows(server.inspect(run, "00")[1], "neighbours")
-            return [one["server"] for one in neighbours if not one["up"]] == ["01"]
+            return [neighbour["server"] for neighbour in neighbours if not neighbour["up"]] == ["01"]
 
         server.wait("the neighbour behind the pulled cable to be dead", down)
         assert server.inspect(run, "nobody")[0] == 404
@@ -148,8 +148,8 @@ def test_a_server_tells_what_it_knows_while_packets_flow(home: Path, nothing_lef
         assert server.call("POST", f"{API}/runs/{run}/stop-all")[0] == 202
 
         def healed() -> bool:
-            status, one = server.inspect(run, "11")
-            return status == 200 and all(each["up"] for each in rows(one, "neighbours"))
+            status, item = server.inspect(run, "11")
+            return status == 200 and all(each["up"] for each in rows(item, "neighbours"))
 
         server.wait("everything to be mended", healed)
         assert server.call("POST", f"{API}/runs/{run}/cancel")[0] in (200, 202)
@@ -160,17 +160,17 @@ def test_a_server_tells_what_it_knows_while_packets_flow(home: Path, nothing_lef
 @pytest.mark.long
 @pytest.mark.parametrize("mode", ["containers", "namespaces"])
 def test_a_run_deleted_while_it_starts_leaves_nothing(home: Path, nothing_left: Left, docker: Any, mode: str) -> None:
-    with Live(home, **{key: one for key, one in docker.environment.items() if key.startswith("DOCKER_")}) as server:
+    with Live(home, **{key: item for key, item in docker.environment.items() if key.startswith("DOCKER_")}) as server:
         for wait_secs in (0.2, 0.8):
             run = server.start(mode=mode)
             time.sleep(wait_secs)
-            status, said = server.call("DELETE", f"{API}/runs/{run}")
+            status, message = server.call("DELETE", f"{API}/runs/{run}")
             if status == 409:  # a worker has it: it is cancelled first
-                assert server.call("POST", f"{API}/runs/{run}/cancel")[0] in (200, 202), said
+                assert server.call("POST", f"{API}/runs/{run}/cancel")[0] in (200, 202), message
                 row = server.ended(run)
                 assert row["state"] == "cancelled", (row["reason"], server.said()[-2500:])
-                status, said = server.call("DELETE", f"{API}/runs/{run}")
-            assert status == 204, said
+                status, message = server.call("DELETE", f"{API}/runs/{run}")
+            assert status == 204, message
             assert server.call("GET", f"{API}/runs/{run}")[0] == 404
         last = server.start(mode=mode, seconds=1)
         row = server.ended(last)
@@ -210,24 +210,24 @@ def test_a_router_tells_its_controller_and_the_weights_in_force(engine: Engine, 
             plan=spec, workload={"kind": "permutation"}, balance="lb", timers={"rebind_secs": 0.5}, seconds=60
         )
         network = engine.emulation_network(spec)
-        servers = {one["name"] for one in network["servers"]}
-        tors = [one["name"] for one in network["switches"] if one["level"] == 0]
+        servers = {item["name"] for item in network["servers"]}
+        tors = [switch["name"] for switch in network["switches"] if switch["level"] == 0]
 
         def told() -> Json | None:
             status, state = server.call("GET", f"{API}/runs/{run}/switches/{quote(tors[1])}")
             return state if status == 200 and rows(state, "controllers") and rows(state, "tor-weights") else None
 
         state = server.wait("weights at a ToR", told)
-        own = next(one for one in rows(state, "controllers") if one["loop"] == 0)
+        own = next(row for row in rows(state, "controllers") if row["loop"] == 0)
         assert own["controller"] == tors[0], "the lowest of its loop"
         assert own["period"] == 0.5
         uplinks = rows(state, "tor-uplinks")
-        assert [one["tor"] for one in uplinks] == tors[:4]
-        assert all(0 <= float(one["up"].split()[0]) <= 100 for one in uplinks)
+        assert [uplink["tor"] for uplink in uplinks] == tors[:4]
+        assert all(0 <= float(uplink["up"].split()[0]) <= 100 for uplink in uplinks)
         weights = rows(state, "tor-weights")
-        assert {one["server"] for one in weights} <= servers
-        for name in {one["server"] for one in weights}:
-            total = sum(float(one["source"].split()[0]) for one in weights if one["server"] == name)
+        assert {weight["server"] for weight in weights} <= servers
+        for name in {weight["server"] for weight in weights}:
+            total = sum(float(weight["source"].split()[0]) for weight in weights if weight["server"] == name)
             assert total == pytest.approx(100, abs=0.3)
         words = [*PROGRAM, "routes", run, tors[0]]
         printed = subprocess.run(words, env=environment(home), capture_output=True, check=True, text=True).stdout
@@ -253,17 +253,19 @@ def test_a_router_tells_its_routes_and_weighted_next_hops(engine: Engine, home: 
 
         def told(kind: str, name: str) -> Json | None:
             status, state = server.call("GET", f"{API}/runs/{run}/{kind}/{quote(name)}")
-            return state if status == 200 and any(one["name"] == "routes" for one in state["sections"]) else None
+            return (
+                state if status == 200 and any(section["name"] == "routes" for section in state["sections"]) else None
+            )
 
         network = engine.emulation_network(spec)
         tor, source = network["switches"][0]["name"], network["servers"][0]["name"]
         state = server.wait("the routes of a ToR", lambda: told("switches", tor))
-        below = {one["neighbour"] for one in rows(state, "groups")} & {one["name"] for one in network["servers"]}
+        below = {row["neighbour"] for row in rows(state, "groups")} & {item["name"] for item in network["servers"]}
         assert len(below) > 1, "a ToR leads down to its servers"
-        groups = {one["group"] for one in rows(state, "groups")}
-        assert {one["group"] for one in rows(state, "routes")} <= groups
+        groups = {row["group"] for row in rows(state, "groups")}
+        assert {row["group"] for row in rows(state, "routes")} <= groups
         own = server.wait("the routes of a server", lambda: told("servers", source))
-        shares = {one["share"] for one in rows(own, "groups")}
+        shares = {row["share"] for row in rows(own, "groups")}
         assert {"2/7", "5/7"} <= shares
         assert server.call("GET", f"{API}/runs/{run}/switches/nobody")[0] == 404
         words = [*PROGRAM, "routes", run, tor, "--json"]

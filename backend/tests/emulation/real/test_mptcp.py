@@ -17,22 +17,22 @@ SUBWAYS = '{"family":"subways","type":2,"p":2,"q":4,"l":4,"c":2,"clusters":2,"ag
 def test_one_connection_uses_both_ports_outlives_a_cable_and_returns_to_it(
     emulate: Command, nothing_left: Left
 ) -> None:
-    found = emulate.run(
+    result = emulate.run(
         "--spec", SUBWAYS, "--workload", '{"kind":"one-to-one","source":"0.0.0","destination":"1.0.0"}', "--protocol", "mptcp",
         "--link-rate", "20M", "--seconds", "8", "--mode", "namespaces", "--settle", "1", "--calibrate", "0",
         "--fault", "cable-pulled=0.0.0/<0,0.0>@2-3.5",
     )  # fmt: skip
-    (flow,) = found["per_flow"]
+    (flow,) = result["per_flow"]
     link = 2e7
     assert flow["ideal_bits_per_sec"] == pytest.approx(2 * link, rel=0.01), "four subflows fill two ports"
-    assert "uncoupled" in found["predicted"]["choices"][0]
-    ports = [one for one in found["per_link"] if one["level"] == 0 and one["ab_bits_per_sec"] > 0.2 * link]
+    assert "uncoupled" in result["predicted"]["choices"][0]
+    ports = [item for item in result["per_link"] if item["level"] == 0 and item["ab_bits_per_sec"] > 0.2 * link]
     assert len(ports) == 2, "both of the source's ports carry the connection"
-    assert found["windows"]["during"]["stalled_flows"] == 0, "the other port carries on"
+    assert result["windows"]["during"]["stalled_flows"] == 0, "the other port carries on"
     # Once the cable is back, the subflows of its port take the paths of before again, and carry.
     paths = {when: {} for when in ("before", "after")}
-    for told in (one for one in found["events"] if one["kind"] == "subflow-up"):
-        if not 2 <= told["at_secs"] < 3.5:
-            paths["before" if told["at_secs"] < 2 else "after"][told["subflow"]] = told["path"]
+    for reported in (event for event in result["events"] if event["kind"] == "subflow-up"):
+        if not 2 <= reported["at_secs"] < 3.5:
+            paths["before" if reported["at_secs"] < 2 else "after"][reported["subflow"]] = reported["path"]
     assert paths["after"].items() >= {number: paths["before"][number] for number in (0, 2)}.items()
-    assert max(found["series"]["goodput_bits_per_sec"][-3:]) > 1.3 * link, "on both ports again"
+    assert max(result["series"]["goodput_bits_per_sec"][-3:]) > 1.3 * link, "on both ports again"

@@ -36,11 +36,11 @@ def home() -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def tshark() -> str:
-    found = shutil.which("tshark")
-    if found is None:
+    result = shutil.which("tshark")
+    if result is None:
         skip("there is no tshark: make setup-test installs it")
-    assert found is not None
-    return found
+    assert result is not None
+    return result
 
 
 def opened(server: Live, run: str, path: str, **asked: Any) -> Any:
@@ -89,13 +89,13 @@ def test_packets_are_read_by_wiresharks_reader_while_they_flow(home: Path, nothi
         writer.stdout.close()
         assert writer.stderr is not None
         with writer.stderr:
-            said = writer.stderr.read().decode()
-        assert writer.wait(20) == 0, said
+            message = writer.stderr.read().decode()
+        assert writer.wait(20) == 0, message
         lines = [line.split(";") for line in read.stdout.splitlines()]
-        assert len(lines) == 40, (read.stdout, read.stderr, said)
+        assert len(lines) == 40, (read.stdout, read.stderr, message)
         assert not any(malformed for *_, malformed in lines)
         assert any("10.0.0.1" in source.split(",") for _, source, _, _ in lines)
-        assert f"packets of {LINK}" in said
+        assert f"packets of {LINK}" in message
         assert server.call("GET", f"{API}/runs/{run}")[1]["state"] == "running"
 
         # Over REST, with two readers at once, one of which requests only ARP and neighbours'
@@ -109,7 +109,7 @@ def test_packets_are_read_by_wiresharks_reader_while_they_flow(home: Path, nothi
             ports = set()
             while len(ports) < 1:
                 ports |= {
-                    packet.kept[34:38] for one in blocks.feed(control.read1(65_536)) if (packet := packet_of(one))
+                    packet.kept[34:38] for item in blocks.feed(control.read1(65_536)) if (packet := packet_of(item))
                 }
             assert ports == {bytes.fromhex("12b612b6")}, "UDP port 4790 at both ends, and nothing else"
             assert all_of.read(4) == bytes.fromhex("0a0d0d0a")
@@ -123,20 +123,20 @@ def test_packets_are_told_in_words_and_the_stream_ends_with_the_run(home: Path, 
         run = server.start()
         server.flowing(run)
         with opened(server, run, "packets", link=LINK, match_protocol="tcp", match_host="11") as stream:
-            told = events(stream)
+            reported = events(stream)
             seen: list[Json] = []
             counts = []
             while len(seen) < 20:
-                name, news = next(told)
+                name, news = next(reported)
                 assert name == "packets"
                 counts.append(news["packets"])
                 seen += news["items"]
             assert counts == sorted(counts)
-            assert all(one["protocol"] == "tcp" and one["text"].startswith("TCP ") for one in seen)
-            assert all("11" in (one["source"], one["destination"]) for one in seen)
-            assert any("BCube" in one["text"] for one in seen), "the header that servers relay by"
+            assert all(item["protocol"] == "tcp" and item["text"].startswith("TCP ") for item in seen)
+            assert all("11" in (item["source"], item["destination"]) for item in seen)
+            assert any("BCube" in item["text"] for item in seen), "the header that servers relay by"
             assert server.call("POST", f"{API}/runs/{run}/cancel")[0] in (200, 202)
-            *_, (name, end) = told
+            *_, (name, end) = reported
             assert name == "end"
             assert "run ended" in end["reason"]
             assert end["packets"] >= counts[-1]
@@ -152,9 +152,9 @@ def test_a_stream_does_not_hold_up_the_servers_end(home: Path, nothing_left: Lef
         run = server.start()
         server.flowing(run)
         with opened(server, run, "packets", link=LINK) as stream:
-            told = events(stream)
-            next(told)
+            reported = events(stream)
+            next(reported)
             server.process.terminate()
-            *_, (name, end) = told
+            *_, (name, end) = reported
             assert (name, end["reason"]) == ("end", "The server stops.")
         assert server.process.wait(40) == 0

@@ -27,42 +27,42 @@ SHORT = ("--link-rate", "20M", "--mode", "namespaces", "--settle", "1", "--calib
 
 def checked(found: Json) -> Json:
     """The latencies, which must agree with each other."""
-    told, distribution = found["latency_secs"], found["latency_distribution"]
-    times = [told[name] for name in ("min", "median", "p99", "p999", "max")]
+    reported, distribution = found["latency_secs"], found["latency_distribution"]
+    times = [reported[name] for name in ("min", "median", "p99", "p999", "max")]
     assert times == sorted(times)
     assert times[0] > 0
     assert times[-1] == distribution["secs"][-1]
     assert distribution["share"][-1] == 1.0
     assert distribution["share"] == sorted(distribution["share"])
-    return told
+    return reported
 
 
 def test_requests_over_udp_are_answered_on_the_predicted_paths(emulate: Command, nothing_left: Left) -> None:
     workload = '{"kind":"requests","servers":["0.0.0","0.0.1"],"rate_per_sec":40,"request_bytes":50,"response_bytes":3000,"latency_bound_secs":1}'
-    found = emulate.run("--spec", SUBWAYS, "--workload", workload, "--set", 'protocol="udp"', "--seconds", "4", *SHORT)
-    told = checked(found)
+    result = emulate.run("--spec", SUBWAYS, "--workload", workload, "--set", 'protocol="udp"', "--seconds", "4", *SHORT)
+    reported = checked(result)
     # Four clients with 40 a second each; at so low a load nothing is lost, and a second is long.
-    assert 400 < told["requests"] < 900, told
-    assert told["answered"] > 0.9 * told["requests"], told
-    assert told["within_bound"] > 0.9, told
-    responses = found["per_flow"][1::2]
-    assert all(one["goodput_bits_per_sec"] > 0 for one in responses)
-    assert all(one["as_predicted"] for one in found["per_flow"]), found["per_flow"]
-    sent = sum(one["goodput_bits_per_sec"] for one in found["per_flow"])
-    assert abs(sent / (told["answered"] * 3050 * 8 / found["total"]["secs"]) - 1) < 0.15
+    assert 400 < reported["requests"] < 900, reported
+    assert reported["answered"] > 0.9 * reported["requests"], reported
+    assert reported["within_bound"] > 0.9, reported
+    responses = result["per_flow"][1::2]
+    assert all(response["goodput_bits_per_sec"] > 0 for response in responses)
+    assert all(flow["as_predicted"] for flow in result["per_flow"]), result["per_flow"]
+    sent = sum(flow["goodput_bits_per_sec"] for flow in result["per_flow"])
+    assert abs(sent / (reported["answered"] * 3050 * 8 / result["total"]["secs"]) - 1) < 0.15
 
 
 @pytest.mark.long
 def test_requests_over_tcp_end_with_the_last_answer(emulate: Command, nothing_left: Left) -> None:
     workload = '{"kind":"requests","count":150,"think_secs":0.02,"latency_bound_secs":5}'
-    found = emulate.run(
+    result = emulate.run(
         "--spec", BCUBE, "--workload", workload, "--seconds", "30", *SHORT[:-4], "--settle", "0", "--calibrate", "0"
     )
-    told = checked(found)
-    assert (told["requests"], told["answered"], told["timed_out"]) == (450, 450, 0)
-    assert told["within_bound"] == 1.0
-    assert found["total"]["secs"] < 30, "the session ends with the last answer"
-    assert "wait for each response" in found["fidelity"]["reason"]
+    reported = checked(result)
+    assert (reported["requests"], reported["answered"], reported["timed_out"]) == (450, 450, 0)
+    assert reported["within_bound"] == 1.0
+    assert result["total"]["secs"] < 30, "the session ends with the last answer"
+    assert "wait for each response" in result["fidelity"]["reason"]
 
 
 ANSWERING, ASKING, OTHER = 0, 5, 3

@@ -42,56 +42,56 @@ SHORT = ("--settle", "1", "--calibrate", "0.5")
 
 @pytest.mark.parametrize("mode", ["containers", "namespaces"])
 def test_a_fat_tree_goes_around_a_switch_that_is_off(emulate: Command, nothing_left: Left, mode: str) -> None:
-    found = emulate.run(
+    result = emulate.run(
         "--spec", FAT_TREE, "--workload", "permutation", "--link-rate", "20M", "--seconds", "10", "--mode", mode,
         "--fault", "switch-off=<1,00>@3-6", *SHORT,
     )  # fmt: skip
-    windows = found["windows"]
+    windows = result["windows"]
     assert set(windows) == {"before", "during", "after"}
     for name, window in windows.items():
         assert window["stalled_flows"] == 0, (name, window)
-    (fault,) = found["faults"]
+    (fault,) = result["faults"]
     assert fault["moves"] > 0, "some flow's path went over that switch"
     assert fault["last_move_secs"] < 0.2, "tables change with the carrier"
     assert fault["detected_secs"] < 1.0, "the routers beside it lose carriers"
-    slowest = min(one["goodput_bits_per_sec"] for one in found["per_flow"])
+    slowest = min(flow["goodput_bits_per_sec"] for flow in result["per_flow"])
     assert slowest > 0, "16 connections, each of which gets on"
-    assert len(found["per_link"]) == 48
+    assert len(result["per_link"]) == 48
     # Links are in the order of levels: 16 of servers, 16 between edge and aggregation, 16 to the
     # core.
-    used = [one for one in found["per_link"][32:] if one["ab_bits_per_sec"] > 1e5]  # more than hellos
+    used = [link for link in result["per_link"][32:] if link["ab_bits_per_sec"] > 1e5]  # more than hellos
     assert len(used) > 4, "flows take several links to the core"
 
 
 @pytest.mark.long
 @pytest.mark.parametrize(("spec", "switch"), [(FAT_TREE, "<1,00>"), (SUBWAYS, "<0,0.1>")])
 def test_a_silent_switch_is_found_by_hellos(emulate: Command, nothing_left: Left, spec: str, switch: str) -> None:
-    found = emulate.run(
+    result = emulate.run(
         "--spec", spec, "--workload", "permutation", "--link-rate", "20M", "--seconds", "12", "--mode", "namespaces",
         "--fault", f"switch-silent={switch}@3-8", *SHORT,
     )  # fmt: skip
-    (fault,) = found["faults"]
+    (fault,) = result["faults"]
     assert 0.09 < fault["detected_secs"] < 1.0, "three hellos, 50 ms apart"
     assert fault["moves"] > 0
     assert fault["first_move_secs"] >= fault["detected_secs"] - 0.01
     for name in ("before", "during", "after"):
-        assert found["windows"][name]["stalled_flows"] == 0, name
+        assert result["windows"][name]["stalled_flows"] == 0, name
 
 
 @pytest.mark.long
 def test_how_soon_a_silent_switch_is_found_is_a_setting(emulate: Command, nothing_left: Left) -> None:
-    found = emulate.run(
+    result = emulate.run(
         "--spec", FAT_TREE, "--workload", "permutation", "--link-rate", "20M", "--seconds", "8", "--mode", "namespaces",
         "--fault", "switch-silent=<1,00>@2-6", "--set", 'timers={"hello_secs":0.2,"dead_after":5}', *SHORT,
     )  # fmt: skip
-    (fault,) = found["faults"]
+    (fault,) = result["faults"]
     assert 0.75 < fault["detected_secs"] < 2.0
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("spec", [TREE, SUBWAYS])
 def test_servers_reach_what_their_links_allow(emulate: Command, nothing_left: Left, spec: str) -> None:
-    found = emulate.run(
+    result = emulate.run(
         "--spec",
         spec,
         "--workload",
@@ -104,34 +104,34 @@ def test_servers_reach_what_their_links_allow(emulate: Command, nothing_left: Le
         "namespaces",
         *SHORT,
     )
-    before = found["windows"]["before"]
+    before = result["windows"]["before"]
     assert before["stalled_flows"] == 0
-    assert min(one["goodput_bits_per_sec"] for one in found["per_flow"]) > 0
-    assert found["aggregate_goodput_bits_per_sec"] > 0.5 * found["ideal_bits_per_sec"], found["fidelity"]
+    assert min(flow["goodput_bits_per_sec"] for flow in result["per_flow"]) > 0
+    assert result["aggregate_goodput_bits_per_sec"] > 0.5 * result["ideal_bits_per_sec"], result["fidelity"]
 
 
 @pytest.mark.long
 def test_a_rack_without_its_tor_is_reached_by_the_next_one(emulate: Command, nothing_left: Left) -> None:
-    found = emulate.run(
+    result = emulate.run(
         "--spec", SUBWAYS, "--workload", "permutation", "--link-rate", "20M", "--seconds", "9", "--mode", "namespaces",
         "--fault", "switch-off=<0,0.1>@3-6", *SHORT,
     )  # fmt: skip
-    assert found["windows"]["during"]["stalled_flows"] == 0, "every server of the rack has another ToR"
-    assert found["windows"]["after"]["stalled_flows"] == 0
+    assert result["windows"]["during"]["stalled_flows"] == 0, "every server of the rack has another ToR"
+    assert result["windows"]["after"]["stalled_flows"] == 0
 
 
 @pytest.mark.long
 def test_a_killed_server_takes_its_own_flows_along_and_is_routed_to_again(emulate: Command, nothing_left: Left) -> None:
-    found = emulate.run(
+    result = emulate.run(
         "--spec", FAT_TREE, "--workload", "permutation", "--link-rate", "20M", "--seconds", "12",
         "--fault", "server-killed=011@3-6", *SHORT,
     )  # fmt: skip
-    (fault,) = found["faults"]
+    (fault,) = result["faults"]
     assert fault["targets"] == ["011"]
-    others = [one for one in found["per_flow"] if "011" not in (one["source"], one["destination"])]
+    others = [flow for flow in result["per_flow"] if "011" not in (flow["source"], flow["destination"])]
     assert len(others) == 14
-    assert min(one["goodput_bits_per_sec"] for one in others) > 0
-    assert found["windows"]["during"]["stalled_flows"] <= 2, "the flow that it sends and the one that it receives"
+    assert min(other["goodput_bits_per_sec"] for other in others) > 0
+    assert result["windows"]["during"]["stalled_flows"] <= 2, "the flow that it sends and the one that it receives"
 
 
 def description(engine: Engine, spec: Json, balance: str = "ecmp") -> Json:
@@ -145,11 +145,11 @@ def description(engine: Engine, spec: Json, balance: str = "ecmp") -> Json:
         "mtu": 1500,
         "seed": 1,
         "balance": balance,
-        "servers": [{"id": one["id"], "name": one["name"]} for one in network["servers"]],
-        "switches": [{"id": one["id"], "name": one["name"]} for one in network["switches"]],
+        "servers": [{"id": server["id"], "name": server["name"]} for server in network["servers"]],
+        "switches": [{"id": switch["id"], "name": switch["name"]} for switch in network["switches"]],
         "links": [
-            {name: one[name] for name in ("id", "a", "b", "level")} | {"rate_bits_per_sec": rate * one["rate_ratio"]}
-            for one in network["links"]
+            {name: link[name] for name in ("id", "a", "b", "level")} | {"rate_bits_per_sec": rate * link["rate_ratio"]}
+            for link in network["links"]
         ],
     }
 
@@ -226,7 +226,7 @@ def predicted_paths(engine: Engine, network: Json, flows: list[Json]) -> dict[in
         "link_gbps": network["rate_bits_per_sec"] / 1e9,
         "protocol": 6,
     }
-    rows = [(one["id"], one["source"], one["destination"]) for one in flows]
+    rows = [(flow["id"], flow["source"], flow["destination"]) for flow in flows]
     paths, _ = engine.routed_flows(network["spec"], {**run, "flows": rows})
     return dict(enumerate(paths))
 
@@ -242,8 +242,8 @@ def assert_links_carried(network: Json, heard: Shuffle) -> None:
         # Headers add 4.6 %, retransmissions some more, and acknowledgements of all flows are less
         # than one flow.
         least, most = expected[link, way], 1.2 * expected[link, way] + 0.8 * SHUFFLE_BYTES
-        found = heard.carried[link][way]
-        assert least <= found <= most, (network["links"][link], way, found, least)
+        result = heard.carried[link][way]
+        assert least <= result <= most, (network["links"][link], way, result, least)
 
 
 def shuffled(network: Json) -> list[Json]:
@@ -285,14 +285,14 @@ def test_a_flow_whose_port_is_taken_tells_the_path_that_it_takes_instead(engine:
 def test_a_run_predicts_every_connection_on_the_path_that_it_takes(
     emulate: Command, nothing_left: Left, spec: str
 ) -> None:
-    found = emulate.run(
+    result = emulate.run(
         "--spec", spec, "--workload", "permutation", "--link-rate", "20M", "--seconds", "6", "--mode", "namespaces",
         "--connections", "2", *SHORT,
     )  # fmt: skip
-    assert found["predicted"]["routing"] == "ecmp"
-    assert [one["as_predicted"] for one in found["per_flow"]] == [True] * len(found["per_flow"])
+    assert result["predicted"]["routing"] == "ecmp"
+    assert [flow["as_predicted"] for flow in result["per_flow"]] == [True] * len(result["per_flow"])
     # Two flows of one pair may go over different links, so that their ideals differ.
-    assert len({round(one["ideal_bits_per_sec"]) for one in found["per_flow"]}) > 1
+    assert len({round(flow["ideal_bits_per_sec"]) for flow in result["per_flow"]}) > 1
 
 
 @pytest.mark.long
@@ -302,10 +302,10 @@ def test_servers_use_their_links_as_they_are_weighted(
 ) -> None:
     """Ports of 10 and 25 Gb/s, scaled: by rate, 2/7 and 5/7 of the flows. `[subways §4.3]`"""
     network = description(engine, json.loads(TWO_RATES), balance)
-    servers = {one["id"] for one in network["servers"]}
+    servers = {server["id"] for server in network["servers"]}
     up = {i: link for i, link in enumerate(network["links"]) if link["a"][0] in servers}
     tors = {server: {link["b"][0] for link in up.values() if link["a"][0] == server} for server in servers}
-    apart = [(one, other) for one in servers for other in servers if not tors[one] & tors[other]]
+    apart = [(server, other) for server in servers for other in servers if not tors[server] & tors[other]]
     flows = [
         {"id": i, "source": source, "destination": to, "proto": "tcp", "bytes": 40_000}
         for i, (source, to) in enumerate(itertools.islice(itertools.cycle(apart), 500))
@@ -319,9 +319,9 @@ def test_servers_use_their_links_as_they_are_weighted(
 
 @pytest.mark.long
 def test_a_run_by_link_rates_is_predicted_so(emulate: Command, nothing_left: Left) -> None:
-    found = emulate.run(
+    result = emulate.run(
         "--spec", TWO_RATES, "--workload", "permutation", "--link-rate", "10M", "--seconds", "6", "--mode", "namespaces",
         "--balance", "wcmp", *SHORT,
     )  # fmt: skip
-    assert found["predicted"]["routing"] == "wcmp"
-    assert all(one["as_predicted"] for one in found["per_flow"])
+    assert result["predicted"]["routing"] == "wcmp"
+    assert all(flow["as_predicted"] for flow in result["per_flow"])

@@ -77,20 +77,20 @@ class Watch:
         self.bits_per_sec = 8 * bytes_ / (at_secs - began_at)
         carried = {name: after[name] - before.get(name, 0) for name in ("benchmark", "flood")} | {"tcp": flow}
         total = max(sum(carried.values()), 1)
-        found = {name: bytes_ / total for name, bytes_ in carried.items()}
-        print({name: round(share, 3) for name, share in found.items()}, f"of {self.bits_per_sec / 1e6:.2f} Mb/s")
-        return found
+        result = {name: bytes_ / total for name, bytes_ in carried.items()}
+        print({name: round(share, 3) for name, share in result.items()}, f"of {self.bits_per_sec / 1e6:.2f} Mb/s")
+        return result
 
     def _services(self) -> dict[str, int]:
         sections = self.call("inspect", server=0)["sections"]
-        found = next(one["rows"] for one in sections if one["name"] == "service-links")
-        return {row[0]: row[-1] for row in found if row[1] == X_UP}
+        result = next(section["rows"] for section in sections if section["name"] == "service-links")
+        return {row[0]: row[-1] for row in result if row[1] == X_UP}
 
 
 def test_two_services_that_flood_and_tcp_share_a_link_fairly(engine: Engine, nothing_left: Left) -> None:
     network = description(engine, "kernel", {"disjoint_paths": 0}, RATE_BITS_PER_SEC)
     network["services"] = [{"name": "flood", "id": 256, "module": engine.service_module(FLOOD).hex()}]
-    link = next(at for at, one in enumerate(network["links"]) if [0, X_UP] in (one["a"], one["b"]))
+    link = next(at for at, item in enumerate(network["links"]) if [0, X_UP] in (item["a"], item["b"]))
     number = network["links"][link]["id"]
     with wired(network) as client:
         client.call("workload", run=RUN, flows=[{"id": 0, "source": 0, "destination": TO, "proto": "tcp"}])

@@ -29,8 +29,8 @@ def flowing(server: Live, run: str) -> None:
     be taken for another's."""
 
     def answered() -> bool:
-        code, found = send(server, run, "cache", server="(0,0,0)", message="get a", wait_secs=10)
-        return code == 200 and len(found["answers"]) == 1
+        code, result = send(server, run, "cache", server="(0,0,0)", message="get a", wait_secs=10)
+        return code == 200 and len(result["answers"]) == 1
 
     server.wait("a run that takes messages", answered)
 
@@ -44,9 +44,9 @@ def recorded(server: Live, run: str) -> list[Json]:
     ticks = [json.loads(frame["data"]) for frame in frames if frame.get("event") == "tick"]
     events = [event for tick in ticks for event in tick.get("events", [])]
     return [
-        {"kind": one["name"], "server": one["server"], **{cell["name"]: cell["value"] for cell in one["cells"]}}
-        for one in events
-        if one["kind"] == "protocol"
+        {"kind": event["name"], "server": event["server"], **{cell["name"]: cell["value"] for cell in event["cells"]}}
+        for event in events
+        if event["kind"] == "protocol"
     ]
 
 
@@ -63,28 +63,30 @@ def test_messages_are_answered_recorded_and_replayed(home: Path, nothing_left: L
     with Live(home) as server:
         run = server.start(TORUS, {"kind": "permutation"}, seconds=600)
         flowing(server, run)
-        code, found = send(server, run, "cache", server="(0,0,1)", message="set colour deep blue", wait_secs=10)
-        assert code == 200, found
-        assert [(one["server"], one["answer"]) for one in found["answers"]] == [("(0,0,1)", "STORED colour")]
+        code, result = send(server, run, "cache", server="(0,0,1)", message="set colour deep blue", wait_secs=10)
+        assert code == 200, result
+        assert [(answer["server"], answer["answer"]) for answer in result["answers"]] == [("(0,0,1)", "STORED colour")]
         for name in ("(0,0,0)", "(1,1,1)", "(2,2,2)"):
-            code, found = send(server, run, "cache", server=name, message="get colour", wait_secs=10)
-            assert [(one["server"], one["answer"]) for one in found["answers"]] == [(name, "VALUE colour deep blue")]
+            code, result = send(server, run, "cache", server=name, message="get colour", wait_secs=10)
+            assert [(answer["server"], answer["answer"]) for answer in result["answers"]] == [
+                (name, "VALUE colour deep blue")
+            ]
 
         words = "a much longer text " * 20
         message = f"count 1 1,1,1 full\n{words}"
-        code, found = send(server, run, "aggregation", message=message, wait_secs=10)
-        assert (len(found["told"]), found["silent"]) == (SERVERS, [])
+        code, result = send(server, run, "aggregation", message=message, wait_secs=10)
+        assert (len(result["told"]), result["silent"]) == (SERVERS, [])
         counts = f"1 {SERVERS}\na 540\nlonger 540\nmuch 540\ntext 540\n"
-        assert [(one["server"], one["answer"]) for one in found["answers"]] == [("(1,1,1)", counts)]
+        assert [(answer["server"], answer["answer"]) for answer in result["answers"]] == [("(1,1,1)", counts)]
         long = "".join(f"word{i:03} " for i in range(200))
         send(server, run, "aggregation", message=f"count 2 0,0,0 full\n{long}", wait_secs=0)
-        said, _ = command(home, "send", run, "aggregation", "count 3 0,0,0 full\nnone", "--json", "--wait", "10")
-        assert len(json.loads(said)["told"]) == SERVERS
+        output, _ = command(home, "send", run, "aggregation", "count 3 0,0,0 full\nnone", "--json", "--wait", "10")
+        assert len(json.loads(output)["told"]) == SERVERS
 
-        said, _ = command(home, "list", run)
-        assert "get colour" in said
-        said, _ = command(home, "send", run, "cache", "get colour", "--server", "(2,0,1)", "--wait", "10")
-        assert "(2,0,1)  VALUE colour deep blue" in said
+        output, _ = command(home, "list", run)
+        assert "get colour" in output
+        output, _ = command(home, "send", run, "cache", "get colour", "--server", "(2,0,1)", "--wait", "10")
+        assert "(2,0,1)  VALUE colour deep blue" in output
         _, complaint = command(home, "send", run, "cash", "get colour", code=2)
         assert "no service cash" in complaint
         _, complaint = command(home, "send", run, "cache", "get colour", "--server", "h", code=2)
@@ -96,17 +98,19 @@ def test_messages_are_answered_recorded_and_replayed(home: Path, nothing_left: L
             "a killed server to take no message",
             lambda: send(server, run, "cache", server="(2,2,2)", message="get a", wait_secs=1)[0] == 409,
         )
-        code, found = send(server, run, "cache", message="get colour", wait_secs=10, answers=SERVERS - 1)
-        assert found["silent"] == ["(2,2,2)"]
-        assert len(found["answers"]) == SERVERS - 1
+        code, result = send(server, run, "cache", message="get colour", wait_secs=10, answers=SERVERS - 1)
+        assert result["silent"] == ["(2,2,2)"]
+        assert len(result["answers"]) == SERVERS - 1
 
         server.call("POST", f"{API}/runs/{run}/cancel")
         server.ended(run)
         events = recorded(server, run)
-        told = [one for one in events if one["kind"] == "service-message" and one["message"].startswith("set ")]
-        assert [(one["server"], one["service"], one["bytes"]) for one in told] == [(1, "cache", 20)]
-        answers = [one for one in events if one["kind"] == "service-answer" and one["service"] == "aggregation"]
-        assert counts in [one["answer"] for one in answers]
-        parts = "".join(one["answer"] for one in answers)
+        reported = [
+            event for event in events if event["kind"] == "service-message" and event["message"].startswith("set ")
+        ]
+        assert [(event["server"], event["service"], event["bytes"]) for event in reported] == [(1, "cache", 20)]
+        answers = [event for event in events if event["kind"] == "service-answer" and event["service"] == "aggregation"]
+        assert counts in [answer["answer"] for answer in answers]
+        parts = "".join(answer["answer"] for answer in answers)
         assert all(f"word{i:03} 27\n" in parts for i in range(200)), "a long answer is recorded whole"
         assert send(server, run, "cache", message="get a")[0] == 409

@@ -27,52 +27,52 @@ Left = Callable[[], dict[str, set[str]]]
 @pytest.mark.long
 @pytest.mark.parametrize("mode", ["containers", "namespaces"])
 def test_an_all_to_all_reaches_the_ideal(emulate: Command, nothing_left: Left, mode: str) -> None:
-    found = emulate.run("--spec", SMALL, "--link-rate", "100M", "--seconds", "5", "--mode", mode, *SHORT)
-    assert found["fidelity"]["verdict"] == "faithful", found["fidelity"]
-    share = found["aggregate_goodput_bits_per_sec"] / found["ideal_bits_per_sec"]
-    assert share >= 0.95, (share, found["fidelity"])
-    slowest = min(one["goodput_bits_per_sec"] for one in found["per_flow"])
+    result = emulate.run("--spec", SMALL, "--link-rate", "100M", "--seconds", "5", "--mode", mode, *SHORT)
+    assert result["fidelity"]["verdict"] == "faithful", result["fidelity"]
+    share = result["aggregate_goodput_bits_per_sec"] / result["ideal_bits_per_sec"]
+    assert share >= 0.95, (share, result["fidelity"])
+    slowest = min(flow["goodput_bits_per_sec"] for flow in result["per_flow"])
     assert slowest > 0, "240 TCP connections, each of which gets on"
-    assert len(found["per_server"]) == 16
-    assert len(found["per_link"]) == 32
-    for one in found["per_link"]:
-        assert 0 < one["ab_bits_per_sec"] < 1.05 * 100e6, one
-        assert 0 < one["ba_bits_per_sec"] < 1.05 * 100e6, one
+    assert len(result["per_server"]) == 16
+    assert len(result["per_link"]) == 32
+    for link in result["per_link"]:
+        assert 0 < link["ab_bits_per_sec"] < 1.05 * 100e6, link
+        assert 0 < link["ba_bits_per_sec"] < 1.05 * 100e6, link
         for way in ("ab", "ba"):
             # Super-packets count as what they hold: none is larger than the MTU and its Ethernet
             # header.
-            mean_bytes = one[f"{way}_bits_per_sec"] / 8 * found["total"]["secs"] / one[f"{way}_packets"]
-            assert 64 < mean_bytes < 9014, one
-            assert 0 < one[f"{way}_longest_queue_bytes"] < 1.5e6, "80 ms of the rate may wait, and a packet more"
-    assert found["windows"].keys() == {"before"}
-    assert found["timings"]["kept"] == []
+            mean_bytes = link[f"{way}_bits_per_sec"] / 8 * result["total"]["secs"] / link[f"{way}_packets"]
+            assert 64 < mean_bytes < 9014, link
+            assert 0 < link[f"{way}_longest_queue_bytes"] < 1.5e6, "80 ms of the rate may wait, and a packet more"
+    assert result["windows"].keys() == {"before"}
+    assert result["timings"]["kept"] == []
 
 
 def test_a_pulled_cable_moves_its_flows(emulate: Command, nothing_left: Left) -> None:
     pulled = "cable-pulled=00/<0,0>@3-7"
-    found = emulate.run(
+    result = emulate.run(
         "--spec", SMALL, "--workload", "one-to-all", "--link-rate", "50M", "--seconds", "10", "--fault", pulled, *SHORT
     )
-    (fault,) = found["faults"]
+    (fault,) = result["faults"]
     assert (fault["injected_at_secs"], fault["recovered_at_secs"]) == pytest.approx((3, 7), abs=0.3)
     assert fault["detected_secs"] < 0.1, "carrier loss is seen at once"
     assert fault["moves"] > 0
     assert fault["first_move_secs"] < 0.1
-    during = found["windows"]["during"]
+    during = result["windows"]["during"]
     assert during["stalled_flows"] == 0, "every flow found another way"
 
 
 def test_a_killed_server_takes_only_its_own_flows_along(emulate: Command, nothing_left: Left) -> None:
-    found = emulate.run(
+    result = emulate.run(
         "--spec", SMALL, "--workload", "permutation", "--link-rate", "20M", "--seconds", "12",
         "--fault", "server-killed=11@3", "--set", 'timers={"hello_secs":0.3}', *SHORT,
     )  # fmt: skip
-    (fault,) = found["faults"]
+    (fault,) = result["faults"]
     assert fault["targets"] == ["11"]
-    after = {(one["source"], one["destination"]): one["goodput_bits_per_sec"] for one in found["per_flow"]}
+    after = {(flow["source"], flow["destination"]): flow["goodput_bits_per_sec"] for flow in result["per_flow"]}
     whole = [rate for ends, rate in after.items() if "11" not in ends]
     assert min(whole) > 0
-    assert found["windows"]["during"]["stalled_flows"] <= 2
+    assert result["windows"]["during"]["stalled_flows"] <= 2
 
 
 @pytest.mark.long
@@ -91,13 +91,13 @@ def test_a_server_that_comes_back_has_its_flows_again(
 
 
 def test_a_broken_hypothesis_is_a_failed_command(emulate: Command, nothing_left: Left) -> None:
-    found = emulate.run(
+    result = emulate.run(
         "--spec", TINY, "--workload", "permutation", "--link-rate", "20M", "--seconds", "30",
         "--fault", "switch-off=all switches@2", "--hypothesis", "goodput-share>=0.5 for 1s", *SHORT, code=1,
     )  # fmt: skip
-    assert found["ended"] == "aborted"
-    assert found["verdict"]["outcome"] == "broken"
-    assert found["verdict"]["broken_at_secs"] < 8
+    assert result["ended"] == "aborted"
+    assert result["verdict"]["outcome"] == "broken"
+    assert result["verdict"]["broken_at_secs"] < 8
 
 
 def test_servers_are_containers_without_rights(emulate: Command, docker: Docker, nothing_left: Left) -> None:
@@ -116,8 +116,8 @@ def test_servers_are_containers_without_rights(emulate: Command, docker: Docker,
     )
     assert set(inspected.stdout.splitlines()) == {f"[ALL] none false h{name}" for name in ("00", "01", "10", "11")}
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
-    assert process.returncode == 130, said
+    _, message = process.communicate(timeout=60)
+    assert process.returncode == 130, message
 
 
 @pytest.mark.long
@@ -125,8 +125,8 @@ def test_two_at_once_do_not_meet(emulate: Command, nothing_left: Left) -> None:
     arguments = ("--spec", TINY, "--workload", "permutation", "--link-rate", "20M", "--seconds", "5", *SHORT)
     first, second = emulate.start(*arguments), emulate.start(*arguments, "--mode", "namespaces")
     for process in (first, second):
-        _, said = process.communicate(timeout=120)
-        assert process.returncode == 0, said
+        _, message = process.communicate(timeout=120)
+        assert process.returncode == 0, message
 
 
 @pytest.mark.long
@@ -146,15 +146,15 @@ def test_killed_at_any_moment_the_next_start_is_clean(emulate: Command, docker: 
                 process.wait(20)  # not for the end of what it says: its fabric outlives it and goes on saying it
             else:
                 process.send_signal(signal.SIGINT)
-                _, said = process.communicate(timeout=60)
-                assert process.returncode in (2, 130), (turn, what, said)
+                _, message = process.communicate(timeout=60)
+                assert process.returncode in (2, 130), (turn, what, message)
     emulate.run("--spec", TINY, "--workload", "one-to-one", "--seconds", "1", "--mode", "containers", *SHORT)
 
 
 def test_a_killed_command_leaves_no_process_even_without_a_next_start(emulate: Command, nothing_left: Left) -> None:
     with emulate.start("--spec", TINY, "--seconds", "60", "--mode", "namespaces", *SHORT) as process:
         deadline = time.monotonic() + 60
-        while not (found := fabrics(process.pid)):
+        while not (result := fabrics(process.pid)):
             assert time.monotonic() < deadline, "it starts no fabric"
             time.sleep(0.1)
         os.kill(process.pid, signal.SIGKILL)
@@ -162,7 +162,7 @@ def test_a_killed_command_leaves_no_process_even_without_a_next_start(emulate: C
         # It ends the command's run first, and then itself, once nobody has needed it for ten
         # seconds.
         deadline = time.monotonic() + 60
-        while set(_pids()) & set(found):
+        while set(_pids()) & set(result):
             assert time.monotonic() < deadline, "its fabric goes on"
             time.sleep(0.2)
     emulate.run("--spec", TINY, "--workload", "one-to-one", "--seconds", "1", "--mode", "namespaces", *SHORT)
@@ -179,8 +179,8 @@ def nodes(owner: int, docker: Docker) -> list[int]:
     parents = fabrics(owner)
     plain = [pid for pid in _pids() if any(f"PPid:\t{parent}\n".encode() in _read(pid, "status") for parent in parents)]
     listed = docker.run("ps", "--quiet", "--filter", f"label=cubeyard.place=cli-{owner}").stdout.split()
-    found = docker.run("inspect", "--format", "{{.State.Pid}}", *listed, check=False).stdout if listed else ""
-    return sorted([*plain, *(int(pid) for pid in found.split() if pid != "0")])
+    result = docker.run("inspect", "--format", "{{.State.Pid}}", *listed, check=False).stdout if listed else ""
+    return sorted([*plain, *(int(pid) for pid in result.split() if pid != "0")])
 
 
 def _pids() -> list[int]:

@@ -22,13 +22,13 @@ NET_RAW = 1 << 13
 @pytest.mark.long
 @pytest.mark.parametrize("dataplane", ["software", "serverswitch-software", "serverswitch"])
 def test_sixteen_servers_forward_by_other_dataplanes(emulate: Command, nothing_left: Left, dataplane: str) -> None:
-    found = emulate.run(
+    result = emulate.run(
         "--spec", SMALL, "--dataplane", dataplane, "--mode", "namespaces", "--workload", "permutation",
         "--link-rate", "5M", "--seconds", "4", "--settle", "1", "--calibrate", "0",
     )  # fmt: skip
-    assert found["aggregate_goodput_bits_per_sec"] > 0.7 * found["ideal_bits_per_sec"]
-    assert sum(one["relayed_bits_per_sec"] for one in found["per_server"]) > 5e6, "through relays, not past them"
-    assert found["drops"] == {}
+    assert result["aggregate_goodput_bits_per_sec"] > 0.7 * result["ideal_bits_per_sec"]
+    assert sum(server["relayed_bits_per_sec"] for server in result["per_server"]) > 5e6, "through relays, not past them"
+    assert result["drops"] == {}
 
 
 def test_a_container_that_forwards_holds_one_capability(emulate: Command, docker: Docker, nothing_left: Left) -> None:

@@ -76,7 +76,7 @@ class Terminal:
 
     def tells(self, kind: str, **fields: Any) -> Json:
         def found() -> Json | None:
-            return next((one for one in self.news if {"type": kind, **fields}.items() <= one.items()), None)
+            return next((item for item in self.news if {"type": kind, **fields}.items() <= item.items()), None)
 
         return self.until(found)
 
@@ -91,15 +91,15 @@ def terminal(server: Live, run: str, name: str = "00", **headers: str) -> Iterat
 def marked(docker: Docker, run: str) -> list[str]:
     """Processes of terminals in the containers of a run, with any name."""
     listed = docker.run("ps", "--quiet", "--filter", f"label=cubeyard.run={run}").stdout.split()
-    found = []
+    matches = []
     for container in listed:
         for pid in docker.run("top", container, "-eo", "pid").stdout.split()[1:]:
             try:
                 if f"{MARK}=".encode() in Path(f"/proc/{pid}/environ").read_bytes():
-                    found.append(pid)
+                    matches.append(pid)
             except OSError:
                 continue
-    return found
+    return matches
 
 
 def started(docker: Docker, run: str) -> list[str]:
@@ -123,28 +123,28 @@ def test_a_shell_pings_resizes_and_tells_its_exit_code(home: Path, docker: Docke
         address = f"{API}/runs/{run}/servers/00/terminal"
         status, state = server.call("GET", address)
         assert (status, state["available"], state["reason"], state["open"]) == (200, True, "", 0)
-        with terminal(server, run) as one:
-            assert one.tells("server")["state"] == "running"
-            one.prints("h00:/# ")
-            one.type("ip addr\n")
-            one.prints(r"inet 10\.0\.0\.1/")
-            one.type("ping -c 2 10.0.0.4\n")
-            one.prints("2 packets transmitted, 2 received|2 received, 0% packet loss")
-            one.type("stty size\n")
-            one.prints(r"31 101")
-            one.resize(77, 22)
-            one.type("stty size\n")
-            one.prints(r"22 77")
+        with terminal(server, run) as item:
+            assert item.tells("server")["state"] == "running"
+            item.prints("h00:/# ")
+            item.type("ip addr\n")
+            item.prints(r"inet 10\.0\.0\.1/")
+            item.type("ping -c 2 10.0.0.4\n")
+            item.prints("2 packets transmitted, 2 received|2 received, 0% packet loss")
+            item.type("stty size\n")
+            item.prints(r"31 101")
+            item.resize(77, 22)
+            item.type("stty size\n")
+            item.prints(r"22 77")
             # The same rights as the container: no capability, no writable files, nothing of this
             # machine is visible.
-            one.type(
+            item.type(
                 "grep -E 'Cap(Prm|Eff|Bnd)' /proc/self/status | sort | uniq -c; touch /x; ls /root /home /etc/shadow\n"
             )
-            one.prints(r"CapBnd:\s+0000000000000000")
-            one.prints("Read-only file system")
-            one.prints(r"/etc/shadow: No such file")
+            item.prints(r"CapBnd:\s+0000000000000000")
+            item.prints("Read-only file system")
+            item.prints(r"/etc/shadow: No such file")
             # Its files are in its memory: 4 MiB, without programs, devices and rights of others.
-            one.type(
+            item.type(
                 "touch /run/cubeyard/x; head -c 8000000 /dev/zero > /run/y; wc -c < /run/y; grep ' /run' /proc/mounts\n"
             )
             for words in (
@@ -152,13 +152,15 @@ def test_a_shell_pings_resizes_and_tells_its_exit_code(home: Path, docker: Docke
                 r"\s4194304\s",
                 r"/run tmpfs rw,nosuid,nodev,noexec\S*size=4096k",
             ):
-                one.prints(words)
+                item.prints(words)
             assert server.call("GET", address)[1]["open"] == 1
-            one.type("exit 7\n")
-            end = one.tells("end")
+            item.type("exit 7\n")
+            end = item.tells("end")
             assert (end["exit_code"], end["reason"]) == (7, "The shell has ended.")
         changes = server.call("GET", f"{API}/changes?kind=terminal")[1]["items"]
-        assert [(one["action"], one["name"], one["who"]) for one in changes] == [("opened", "00", "this machine")]
+        assert [(change["action"], change["name"], change["who"]) for change in changes] == [
+            ("opened", "00", "this machine")
+        ]
         # Who leaves without a word leaves nothing: not the shell, not what it had put behind
         # itself.
         with terminal(server, run, "11") as other:
@@ -182,13 +184,13 @@ def test_faults_and_the_runs_end_are_told(home: Path, docker: Docker, nothing_le
         server.flowing(run)
 
         def fault(kind: str, target: str) -> None:
-            asked = {"kind": kind, "target": {"names": [target]}}
-            status, said = server.call("POST", f"{API}/runs/{run}/faults", asked)
-            assert status == 202, said
+            request = {"kind": kind, "target": {"names": [target]}}
+            status, message = server.call("POST", f"{API}/runs/{run}/faults", request)
+            assert status == 202, message
 
         with terminal(server, run, "01") as frozen, terminal(server, run, "10") as off, terminal(server, run) as whole:
-            for one, name in ((frozen, "h01"), (off, "h10"), (whole, "h00")):
-                one.prints(f"{name}:/# ")
+            for item, name in ((frozen, "h01"), (off, "h10"), (whole, "h00")):
+                item.prints(f"{name}:/# ")
             fault("server-frozen", "01")
             assert "frozen" in frozen.tells("server", state="paused")["text"]
             status, state = server.call("GET", f"{API}/runs/{run}/servers/01/terminal")
@@ -197,7 +199,7 @@ def test_faults_and_the_runs_end_are_told(home: Path, docker: Docker, nothing_le
             fault("server-off", "10")
             assert "turned it off" in off.tells("end")["reason"]
             assert server.call("POST", f"{API}/runs/{run}/stop-all")[0] == 202
-            frozen.until(lambda: [one["state"] for one in frozen.news if one["type"] == "server"][-1] == "running")
+            frozen.until(lambda: [item["state"] for item in frozen.news if item["type"] == "server"][-1] == "running")
             frozen.type("echo still $((40 + 2))\n")
             frozen.prints("still 42")
             assert server.call("POST", f"{API}/runs/{run}/cancel")[0] in (200, 202)
@@ -215,8 +217,8 @@ def test_an_unknown_server_namespaces_and_a_setting_give_no_shell(
         status, state = server.call("GET", f"{API}/runs/{run}/servers/00/terminal")
         assert (status, state["available"]) == (200, False)
         assert "containers only" in state["reason"]
-        with terminal(server, run) as one:
-            assert "containers only" in one.tells("end")["reason"]
+        with terminal(server, run) as item:
+            assert "containers only" in item.tells("end")["reason"]
         with terminal(server, run, "99") as nobody:
             assert "server 99" in nobody.tells("end")["reason"]
             with pytest.raises(ConnectionClosed):
@@ -226,8 +228,8 @@ def test_an_unknown_server_namespaces_and_a_setting_give_no_shell(
     with Live(home, CUBEYARD_TERMINALS="false", **_only_docker(docker)) as server:
         run = server.start(mode="containers")
         server.flowing(run)
-        with terminal(server, run) as one:
-            assert one.tells("end")["reason"] == "Terminals are turned off here (CUBEYARD_TERMINALS)."
+        with terminal(server, run) as item:
+            assert item.tells("end")["reason"] == "Terminals are turned off here (CUBEYARD_TERMINALS)."
         assert marked(docker, run) == []
         assert server.call("POST", f"{API}/runs/{run}/cancel")[0] in (200, 202)
         server.ended(run)
@@ -242,11 +244,11 @@ def test_terminals_are_bounded_close_when_idle_and_end_with_the_server(
     with Live(home, **limits, **_only_docker(docker)) as server:
         run = server.start(mode="containers")
         server.flowing(run)
-        with terminal(server, run, "00") as one, terminal(server, run, "01") as other:
+        with terminal(server, run, "00") as item, terminal(server, run, "01") as other:
             other.prints("h01:/# ")
             with terminal(server, run, "10") as third:
                 assert "2 terminals are open" in third.tells("end")["reason"]
-            assert "nothing was typed for 8 s" in one.tells("end")["reason"]
+            assert "nothing was typed for 8 s" in item.tells("end")["reason"]
         gone(docker, run)
         with terminal(server, run, "00") as last:
             last.prints("h00:/# ")

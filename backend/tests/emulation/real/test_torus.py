@@ -44,9 +44,9 @@ def description(
         "settings": settings or {},
         "rate_bits_per_sec": rate,
         "mtu": 9000,
-        "servers": [{"id": one["id"], "name": one["name"]} for one in network["servers"]],
+        "servers": [{"id": server["id"], "name": server["name"]} for server in network["servers"]],
         "switches": [],
-        "links": [{name: one[name] for name in ("id", "a", "b", "level")} for one in network["links"]],
+        "links": [{name: link[name] for name in ("id", "a", "b", "level")} for link in network["links"]],
     }
 
 
@@ -75,19 +75,19 @@ def distance(a: int, b: int) -> int:
 def hops(source: int, destinations: list[int]) -> dict[int, int]:
     """The hops to those servers that answer a ping."""
     pings = "".join(f"ping -n -c 1 -W 1 10.0.0.{to + 1} & " for to in destinations)
-    said = subprocess.run(
+    message = subprocess.run(
         ["ip", "netns", "exec", namespace(source), "sh", "-c", f"{pings} wait"],
         capture_output=True,
         text=True,
         check=False,
     ).stdout
-    found = re.findall(r"from 10\.0\.0\.(\d+): icmp_seq=1 ttl=(\d+)", said)
-    return {int(address) - 1: TIME_TO_LIVE - int(left) + 1 for address, left in found}
+    result = re.findall(r"from 10\.0\.0\.(\d+): icmp_seq=1 ttl=(\d+)", message)
+    return {int(address) - 1: TIME_TO_LIVE - int(left) + 1 for address, left in result}
 
 
 def rows(client: FabricClient, server: int, section: str) -> list[list[Any]]:
     sections = client.call("inspect", run=RUN, server=server)["sections"]
-    return next(one["rows"] for one in sections if one["name"] == section)
+    return next(item["rows"] for item in sections if item["name"] == section)
 
 
 def carried(client: FabricClient, flows: list[Json], secs: float) -> list[float]:
@@ -117,7 +117,7 @@ def test_every_pair_is_reached_in_as_many_hops_as_the_torus_has(
     with wired(description(engine, forwarding, {"disjoint_paths": 0})) as client:
         everybody = list(range(SERVERS))
         for source in everybody:
-            others = [one for one in everybody if one != source]
+            others = [index for index in everybody if index != source]
             assert hops(source, others) == {to: distance(source, to) for to in others}
         counts = client.call("inspect", run=RUN, server=13)["counts"]
         assert set(counts) == {"own-bytes", "relayed-bytes"}, "nothing was dropped"
@@ -129,7 +129,7 @@ def test_a_torus_of_two_axes_carries_too(engine: Engine, nothing_left: Left) -> 
     with wired(description(engine, "software", {"disjoint_paths": 0}, spec=plane)):
         everybody = list(range(SIDE**2))
         for source in everybody:
-            others = [one for one in everybody if one != source]
+            others = [index for index in everybody if index != source]
             assert hops(source, others) == {to: distance(source, to) for to in others}
 
 
@@ -174,9 +174,9 @@ def test_a_pulled_cable_and_a_killed_server_stop_nobody_else(
 ) -> None:
     settings = {"hello_secs": 0.2, "dead_after": 5, "refresh_secs": 1}
     network = description(engine, forwarding, settings)
-    cable = next(one["id"] for one in network["links"] if [0, X_UP] in (one["a"], one["b"]))
+    cable = next(link["id"] for link in network["links"] if [0, X_UP] in (link["a"], link["b"]))
     dead = 13
-    alive = [one for one in range(SERVERS) if one != dead]
+    alive = [index for index in range(SERVERS) if index != dead]
     with wired(network) as client:
         client.call("inject", run=RUN, fault={"id": "cable", "kind": "cable-pulled", "target": {"link": cable}})
         time.sleep(0.5)
@@ -191,12 +191,12 @@ def test_a_pulled_cable_and_a_killed_server_stop_nobody_else(
         client.call("inject", run=RUN, fault={"id": "server", "kind": "server-killed", "target": {"server": dead}})
         time.sleep(1.0)
         for source in (0, 4, 12, 26):
-            others = [one for one in alive if one != source]
+            others = [index for index in alive if index != source]
             assert hops(source, [*others, dead]).keys() == set(others), "all but the dead one"
-        heirs = [one for one in alive if [row[1] for row in rows(client, one, "keys")].count(dead)]
+        heirs = [index for index in alive if [row[1] for row in rows(client, index, "keys")].count(dead)]
         assert len(heirs) == 1
         assert distance(heirs[0], dead) == 1
-        keys = [row[1] for one in alive for row in rows(client, one, "keys")]
+        keys = [row[1] for index in alive for row in rows(client, index, "keys")]
         assert sorted(keys) == list(range(SERVERS)), "one server answers for each key"
         client.call("recover", run=RUN, fault="server")
         time.sleep(2.5)
@@ -251,14 +251,18 @@ def test_services_answer_over_real_packets(engine: Engine, nothing_left: Left, f
         time.sleep(0.3)
         tell(0, "distribution", "send 3 0,0,0\n" + "a file of some length " * 1200)
         received = told(client, 10.0, len(members))
-        assert {one["server"] for one in received} == set(members)
-        assert all(one["answer"].startswith("received 3 26400 ") and one["answer"].endswith(" ok") for one in received)
+        assert {item["server"] for item in received} == set(members)
+        assert all(
+            item["answer"].startswith("received 3 26400 ") and item["answer"].endswith(" ok") for item in received
+        )
         tell(7, "cache", "set colour deep blue")
-        assert [one["answer"] for one in told(client, 5.0, 1)] == ["STORED colour"]
+        assert [item["answer"] for item in told(client, 5.0, 1)] == ["STORED colour"]
         for server in (0, 13, 26):
             tell(server, "cache", "get colour")
-        found = told(client, 5.0, 3)
-        assert {one["server"]: one["answer"] for one in found} == dict.fromkeys((0, 13, 26), "VALUE colour deep blue")
+        result = told(client, 5.0, 3)
+        assert {item["server"]: item["answer"] for item in result} == dict.fromkeys(
+            (0, 13, 26), "VALUE colour deep blue"
+        )
 
 
 TALK = """
@@ -288,8 +292,8 @@ def test_clients_of_memcached_set_and_get_through_any_server(
     with wired(description(engine, forwarding, settings)) as client:
         assert memcached(0, 0, "set colour 7 0 9\r\ndeep blue\r\n") == "STORED\n"
         for server in range(SERVERS):
-            found = memcached(server, server, "get colour other\r\n")
-            assert found == "VALUE colour 7 9\ndeep blue\nEND\n", server
+            result = memcached(server, server, "get colour other\r\n")
+            assert result == "VALUE colour 7 9\ndeep blue\nEND\n", server
         assert memcached(4, 22, "get colour\r\n") == "VALUE colour 7 9\ndeep blue\nEND\n", "of another server too"
         many = "".join(f"set k{n} 0 0 4\r\n{n:04}\r\n" for n in range(300))
         assert memcached(13, 13, many) == "STORED\n" * 300
@@ -326,8 +330,8 @@ def test_replicas_answer_clients_and_forget_what_is_written(engine: Engine, noth
         for value in ("blue", "green"):
             assert memcached(7, 7, f"set colour 0 0 {len(value)}\r\n{value}\r\n") == "STORED\n"
             for server in servers:
-                found = memcached(server, server, "get colour\r\n")
-                assert found == f"VALUE colour 0 {len(value)}\n{value}\nEND\n", server
+                result = memcached(server, server, "get colour\r\n")
+                assert result == f"VALUE colour 0 {len(value)}\n{value}\nEND\n", server
         primary, replicas = hits("primary"), hits("secondaries")
         print(f"hits: {primary} at the primary, {replicas} at replicas")
         assert primary + replicas == 2 * len(servers)
@@ -340,7 +344,7 @@ def test_the_path_of_a_flow_is_told_and_told_again_when_it_moves(
     engine: Engine, nothing_left: Left, forwarding: str
 ) -> None:
     network = description(engine, forwarding)
-    cable = next(one["id"] for one in network["links"] if [0, X_UP] in (one["a"], one["b"]))
+    cable = next(link["id"] for link in network["links"] if [0, X_UP] in (link["a"], link["b"]))
     with wired(network) as client:
         client.call("workload", run=RUN, flows=[{"id": 0, "source": 0, "destination": 9, "proto": "tcp"}])
         client.subscribe(RUN)

@@ -19,19 +19,19 @@ PAIRS = {"kind": "matrix", "entries": [["0.0.0", "1.0.0", 1.0], ["0.2.0", "1.2.0
 
 def test_a_second_port_carries_as_much_again_and_no_connection_is_lost(emulate: Command, nothing_left: Left) -> None:
     after = json.dumps({**COMMON, "p": 2, "q": 4})
-    found = emulate.run(
+    result = emulate.run(
         "--spec", json.dumps({**COMMON, "p": 1, "q": 2}), "--upgrade-to", f"{after}@2", "--workload", json.dumps(PAIRS), "--connections", "16", "--link-rate", "20M",
         "--seconds", "9", "--settle", "1", "--calibrate", "0", "--mode", "namespaces",
     )  # fmt: skip
-    upgrade = found["upgrade"]
+    upgrade = result["upgrade"]
     assert (upgrade["steps"], upgrade["steps_done"], upgrade["connections_lost"]) == (8, 8, 0)
-    assert [one["step"] for one in found["events"] if one["kind"] == "upgrade"] == list(range(1, 9))
-    windows = {name: window["goodput_bits_per_sec"] for name, window in found["windows"].items()}
+    assert [event["step"] for event in result["events"] if event["kind"] == "upgrade"] == list(range(1, 9))
+    windows = {name: window["goodput_bits_per_sec"] for name, window in result["windows"].items()}
     # A busy machine may carry less than the ports do, before and after alike.
-    assert windows["after"] > 1.4 * windows["before"], found["fidelity"]
-    assert found["windows"]["after"]["stalled_flows"] == 0
-    assert found["drops"] == {}
-    assert found["predicted_steps"][-1]["failed"] == []
+    assert windows["after"] > 1.4 * windows["before"], result["fidelity"]
+    assert result["windows"]["after"]["stalled_flows"] == 0
+    assert result["drops"] == {}
+    assert result["predicted_steps"][-1]["failed"] == []
 
 
 def test_type_2_and_faster_ports_after_type_1_lose_no_connection(emulate: Command, nothing_left: Left) -> None:
@@ -40,18 +40,18 @@ def test_type_2_and_faster_ports_after_type_1_lose_no_connection(emulate: Comman
     ports = {**COMMON, "p": 2, "q": 4}
     after = {**ports, "type": 2, "c": 2, "server_gbps": 25, "uplink_gbps": 100}
     upgrade = json.dumps({"to": after, "at_secs": 1.5, "step_secs": 0.1})
-    found = emulate.run(
+    result = emulate.run(
         "--spec", json.dumps(ports), "--set", f"upgrade={upgrade}", "--workload", json.dumps(PAIRS), "--connections", "8", "--link-rate", "8M",
         "--seconds", "6", "--settle", "1", "--calibrate", "0", "--mode", "namespaces",
     )  # fmt: skip
-    done = found["upgrade"]
+    done = result["upgrade"]
     assert done["steps_done"] == done["steps"]
     assert done["connections_lost"] == 0
-    told = [one for one in found["events"] if one["kind"] == "upgrade"]
-    assert sum(len(one.get("removed", [])) for one in told) == 8
-    windows = {name: window["goodput_bits_per_sec"] for name, window in found["windows"].items()}
-    assert windows["after"] > 1.8 * windows["before"], found["fidelity"]
-    assert found["windows"]["after"]["stalled_flows"] == 0
+    reported = [event for event in result["events"] if event["kind"] == "upgrade"]
+    assert sum(len(event.get("removed", [])) for event in reported) == 8
+    windows = {name: window["goodput_bits_per_sec"] for name, window in result["windows"].items()}
+    assert windows["after"] > 1.8 * windows["before"], result["fidelity"]
+    assert result["windows"]["after"]["stalled_flows"] == 0
     # Removed cables carry nothing any more, and their replacements carry traffic.
-    assert found["predicted_steps"][-1]["degraded"] == []
-    assert len(found["predicted_steps"][-1]["failed"]) == 8
+    assert result["predicted_steps"][-1]["degraded"] == []
+    assert len(result["predicted_steps"][-1]["failed"]) == 8

@@ -43,8 +43,8 @@ def fetch(file: str, address: str) -> str:
 
 
 def address_of(container: Json) -> str:
-    told = dict(one.split("=", 1) for one in container["Config"]["Env"])
-    return told["CUBEYARD_ADDRESS"]
+    reported = dict(item.split("=", 1) for item in container["Config"]["Env"])
+    return reported["CUBEYARD_ADDRESS"]
 
 
 @pytest.mark.usefixtures("image")
@@ -53,21 +53,21 @@ def test_an_http_server_in_an_image_answers_to_another_server_over_the_network(
 ) -> None:
     process = emulate.start(*TINY, "--seconds", "12", *WEB)
     files = [file for _, file in wait_for(lambda: busy_servers(docker, 4))]
-    (found,) = beside(docker)
-    address = address_of(found)
+    (result,) = beside(docker)
+    address = address_of(result)
     assert wait_for(lambda: fetch(files[0], address) or None) == f"server 11 at {address}, good day"
-    kept, host = found["Config"], found["HostConfig"]
+    kept, host = result["Config"], result["HostConfig"]
     assert host["NetworkMode"].startswith("container:")
     assert host["CapDrop"] == ["ALL"]
     assert host["ReadonlyRootfs"] is True
     assert (host["Memory"], host["PidsLimit"], host["RestartPolicy"]["Name"]) == (256 * 1024 * 1024, 256, "no")
     assert kept["User"] == "65534:65534"
-    assert found["Mounts"] == []
-    assert capabilities(f"/proc/{found['State']['Pid']}/ns/net") == 0
+    assert result["Mounts"] == []
+    assert capabilities(f"/proc/{result['State']['Pid']}/ns/net") == 0
     report = emulate.finish(process)
-    (told,) = report["images"]
-    assert (told["image"], told["servers"], told["ended"]) == (NAME, ["11"], [])
-    assert told["identities"] == [docker.run("inspect", "--format", "{{.Id}}", NAME).stdout.strip()]
+    (reported,) = report["images"]
+    assert (reported["image"], reported["servers"], reported["ended"]) == (NAME, ["11"], [])
+    assert reported["identities"] == [docker.run("inspect", "--format", "{{.Id}}", NAME).stdout.strip()]
     assert report["timings"]["kept"] == []
 
 
@@ -90,7 +90,7 @@ def test_it_is_frozen_killed_and_back_with_its_server(emulate: Command, docker: 
             assert fetch(files[0], address) == ""
     report = emulate.finish(process)
     assert report["images"][0]["ended"] == [], "a fault ended it, not itself"
-    assert "program-ended" not in {one["kind"] for one in report["events"]}
+    assert "program-ended" not in {event["kind"] for event in report["events"]}
 
 
 @pytest.mark.long
@@ -100,11 +100,11 @@ def test_one_that_ends_later_is_an_event_with_its_last_words(
 ) -> None:
     command = "busybox sh -c 'sleep 6; echo no more room; exit 3'"
     report = emulate.run(*TINY, "--seconds", "10", "--image", NAME, "--image-command", command, "--image-servers", "01")
-    (event,) = [one for one in report["events"] if one["kind"] == "program-ended"]
+    (event,) = [item for item in report["events"] if item["kind"] == "program-ended"]
     assert (event["status"], event["message"], event["image"]) == (3, "no more room", NAME)
     (ended,) = report["images"][0]["ended"]
     assert (ended["server"], ended["status"], ended["message"]) == ("01", 3, "no more room")
-    assert min(one["goodput_bits_per_sec"] for one in report["per_flow"]) > 0, "the server itself goes on"
+    assert min(flow["goodput_bits_per_sec"] for flow in report["per_flow"]) > 0, "the server itself goes on"
 
 
 @pytest.mark.long
@@ -125,8 +125,8 @@ def test_what_does_not_run_is_told_by_server_and_image_before_the_run_starts(
     emulate: Command, docker: Docker, nothing_left: Left, words: tuple[str, ...], said: str
 ) -> None:
     only = ("--image-servers", "01") if NAME in words else ()
-    found = emulate.run(*TINY, "--seconds", "20", *words, *only, code=2)["said"]
-    assert said in " ".join(found.split()), found
+    result = emulate.run(*TINY, "--seconds", "20", *words, *only, code=2)["said"]
+    assert said in " ".join(result.split()), result
 
 
 @pytest.mark.long
@@ -135,11 +135,11 @@ def test_a_writable_root_can_be_written_and_the_other_cannot(
     emulate: Command, docker: Docker, nothing_left: Left, tmp_path: Path
 ) -> None:
     write = ["busybox", "sh", "-c", "echo x > /here || exit 9; sleep 100"]
-    one = {"image": NAME, "command": write, "servers": ["00"]}
-    found = emulate.run(*TINY, "--seconds", "2", "--set", f"images={json.dumps([one])}", code=2)["said"]
-    assert "Read-only file system" in " ".join(found.split()), found
+    item = {"image": NAME, "command": write, "servers": ["00"]}
+    result = emulate.run(*TINY, "--seconds", "2", "--set", f"images={json.dumps([item])}", code=2)["said"]
+    assert "Read-only file system" in " ".join(result.split()), result
     # The folder is root's, and the program is nobody: `writable` gives the layer, and rights stay
     # those of the image.
-    one |= {"writable": True, "command": ["busybox", "sh", "-c", "echo x > /tmp/here || exit 9; sleep 100"]}
-    report = emulate.run(*TINY, "--seconds", "2", "--set", f"images={json.dumps([one])}")
+    item |= {"writable": True, "command": ["busybox", "sh", "-c", "echo x > /tmp/here || exit 9; sleep 100"]}
+    report = emulate.run(*TINY, "--seconds", "2", "--set", f"images={json.dumps([item])}")
     assert report["images"][0]["ended"] == []

@@ -61,13 +61,13 @@ def send(live: Live, run: str, name: str, /, **asked: Any) -> tuple[int, Json]:
 
 def counters(live: Live, run: str) -> dict[str, Counter[str]]:
     """The counters of some servers' services."""
-    found: dict[str, Counter[str]] = {}
+    result: dict[str, Counter[str]] = {}
     for name in NAMES[::5]:
         code, state = live.inspect(run, name)
         assert code == 200, state
         for row in rows(state, "services"):
-            found.setdefault(row["service"], Counter())[row["counter"]] += row["count"]
-    return found
+            result.setdefault(row["service"], Counter())[row["counter"]] += row["count"]
+    return result
 
 
 def first(live: Live, run: str, server: str) -> None:
@@ -75,17 +75,19 @@ def first(live: Live, run: str, server: str) -> None:
 
     def delivered() -> bool:
         message = f"{server.strip('()')} first"
-        code, found = send(live, run, "greeting", server=server, message=message, wait_secs=10)
-        return code == 200 and (server, "first") in [(one["server"], one["answer"]) for one in found["answers"]]
+        code, result = send(live, run, "greeting", server=server, message=message, wait_secs=10)
+        return code == 200 and (server, "first") in [
+            (answer["server"], answer["answer"]) for answer in result["answers"]
+        ]
 
     live.wait(f"the service of {server}", delivered)
 
 
 def arrived(live: Live, run: str, text: str, to: str, senders: int) -> Counter[str]:
     """Where greetings of that text arrive that every server sends to the key of one."""
-    code, found = send(live, run, "greeting", message=f"{to.strip('()')} {text}", wait_secs=10, answers=senders)
-    assert code == 200, found
-    return Counter(one["server"] for one in found["answers"] if one["answer"] == text)
+    code, result = send(live, run, "greeting", message=f"{to.strip('()')} {text}", wait_secs=10, answers=senders)
+    assert code == 200, result
+    return Counter(answer["server"] for answer in result["answers"] if answer["answer"] == text)
 
 
 def greeted(live: Live, run: str, *keys: str, servers: int = len(NAMES)) -> None:
@@ -104,9 +106,9 @@ def recovers(live: Live, run: str, dead: str, servers: int) -> None:
     tries = itertools.count()
 
     def inherited() -> bool:
-        found = arrived(live, run, f"heir {next(tries)}", dead, servers - 1)
-        assert dead not in found
-        return len(found) == 1 and found.total() == servers - 1
+        result = arrived(live, run, f"heir {next(tries)}", dead, servers - 1)
+        assert dead not in result
+        return len(result) == 1 and result.total() == servers - 1
 
     live.wait(f"an heir of {dead}", inherited)
     assert live.call("POST", f"{API}/runs/{run}/stop-all")[0] == 202
@@ -126,29 +128,29 @@ def test_the_example_delivers_beside_services_that_loop_trap_and_flood(home: Pat
         run = live.start(TORUS, {"kind": "permutation"}, link_gbps=0.002, services=services)
         code, listed = live.call("GET", f"{API}/runs/{run}/services")
         assert code == 200
-        assert [one["name"] for one in listed["items"]][-4:] == ["greeting", *ACTS]
+        assert [item["name"] for item in listed["items"]][-4:] == ["greeting", *ACTS]
 
         first(live, run, NAMES[0])
         greeted(live, run, NAMES[0], NAMES[13], NAMES[26])
         for name in ACTS:
-            code, found = send(live, run, name, message="begin", wait_secs=0)
-            assert code == 200, found
+            code, result = send(live, run, name, message="begin", wait_secs=0)
+            assert code == 200, result
         greeted(live, run, NAMES[0], NAMES[13], NAMES[26])
 
-        found = counters(live, run)
+        result = counters(live, run)
         for name, reason in LOSSES.items():
-            assert found[name][reason] > 0, found[name]
+            assert result[name][reason] > 0, result[name]
         own = {
             counter: count
-            for counter, count in found["greeting"].items()
+            for counter, count in result["greeting"].items()
             if counter.startswith(("lost-", "packets-without"))
         }
         assert own == {}
-        code, found = send(live, run, "cache", server=NAMES[3], message="set colour blue", wait_secs=10)
-        assert [one["answer"] for one in found["answers"]] == ["STORED colour"]
+        code, result = send(live, run, "cache", server=NAMES[3], message="set colour blue", wait_secs=10)
+        assert [answer["answer"] for answer in result["answers"]] == ["STORED colour"]
         # The protocol has its share of every server: nobody took a neighbour for dead.
         for name in NAMES[::5]:
-            assert all(one["up"] for one in rows(live.inspect(run, name)[1], "neighbours"))
+            assert all(row["up"] for row in rows(live.inspect(run, name)[1], "neighbours"))
 
         live.call("POST", f"{API}/runs/{run}/cancel")
         assert live.ended(run)["state"] == "cancelled"
@@ -180,9 +182,9 @@ def test_the_command_line_tries_a_service_and_runs_it(tmp_path: Path, nothing_le
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    assert found["trial"]["answers"] == 9
-    assert [text for _, _, text in answers(found["run"]["events"])] == ["hello"] * 9
+    result = json.loads(done.stdout)
+    assert result["trial"]["answers"] == 9
+    assert [text for _, _, text in answers(result["run"]["events"])] == ["hello"] * 9
 
 
 BAD = """
@@ -224,25 +226,25 @@ def test_python_services_run_beside_servers_and_bad_ones_cost_the_others_nothing
     assert [said for _, *said in answers(events)] == [["greeting", "hello"]] * 9
     assert not any(event.get("name") == "neighbour-dead" for event in events)
     folders = Path("/proc").glob("[0-9]*/cmdline")
-    left = [one for one in folders if str(bad).encode() in (one.read_bytes() if one.exists() else b"")]
+    left = [folder for folder in folders if str(bad).encode() in (folder.read_bytes() if folder.exists() else b"")]
     assert left == []
 
 
 @pytest.mark.long
 def test_modules_are_refused_by_their_field(home: Path) -> None:
     with Live(home) as live:
-        asked = {
+        request = {
             "plan": TORUS,
             "workload": {"kind": "permutation"},
             "engine": "emulation",
             "emulation": {"services": [service("empty", 256, b"(module)")]},
         }
-        code, problem = live.call("POST", f"{API}/experiments", asked)
+        code, problem = live.call("POST", f"{API}/experiments", request)
         assert code == 422
         (error,) = problem["errors"]
         assert error["field"] == "body.emulation.services.0.module"
         assert error["message"] == "The module does not export its memory."
         assert "service new" in error["hint"]
         long = service("long", 256, b"a" * 4_300_000)
-        code, problem = live.call("POST", f"{API}/experiments", {**asked, "emulation": {"services": [long]}})
+        code, problem = live.call("POST", f"{API}/experiments", {**request, "emulation": {"services": [long]}})
         assert (code, problem["type"]) == (413, "urn:cubeyard:problem:too-large"), problem

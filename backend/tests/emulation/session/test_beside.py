@@ -30,26 +30,26 @@ class Engines:
 
 
 def programs(engine: Engine) -> tuple[Programs, Engines, dict[str, int]]:
-    asked = question(engine, mode="containers", images=IMAGES)
+    request = question(engine, mode="containers", images=IMAGES)
     engines = Engines()
-    ids = {asked.network.servers[server]: server for server in asked.beside}
+    ids = {request.network.servers[server]: server for server in request.beside}
     for name, server in ids.items():
-        engines.states[server] = ProgramState(f"c-{name}", f"sha256:{asked.beside[server].image}", None)
-    return Programs("run", asked, cast(Deployment, engines)), engines, ids
+        engines.states[server] = ProgramState(f"c-{name}", f"sha256:{request.beside[server].image}", None)
+    return Programs("run", request, cast(Deployment, engines)), engines, ids
 
 
 def test_an_end_is_told_once_with_its_last_words(engine: Engine) -> None:
-    found, engines, ids = programs(engine)
-    assert found.look(set(), 1.0) == []
+    result, engines, ids = programs(engine)
+    assert result.look(set(), 1.0) == []
     engines.states[ids["01"]] = ProgramState("c-01", "sha256:web:1", 3, "no room")
-    (event,) = found.look(set(), 2.0)
+    (event,) = result.look(set(), 2.0)
     assert (event["server"], event["status"], event["message"], event["image"]) == (ids["01"], 3, "no room", "web:1")
     events = Events(0)
     events.hear([event], 2.0)
-    (told,) = events.tick()["events"]
-    assert (told["kind"], told["at_secs"]) == ("program-ended", 2.0)
-    assert found.look(set(), 3.0) == []
-    web, db = found.document()
+    (reported,) = events.tick()["events"]
+    assert (reported["kind"], reported["at_secs"]) == ("program-ended", 2.0)
+    assert result.look(set(), 3.0) == []
+    web, db = result.document()
     assert web == {
         "image": "web:1", "command": [], "servers": ["00", "01"], "identities": ["sha256:web:1"],
         "ended": [{"server": "01", "status": 3, "message": "no room", "at_secs": 2.0}],
@@ -58,22 +58,22 @@ def test_an_end_is_told_once_with_its_last_words(engine: Engine) -> None:
 
 
 def test_what_a_fault_ended_is_no_event_but_what_its_recovery_started_may_be(engine: Engine) -> None:
-    found, engines, ids = programs(engine)
+    result, engines, ids = programs(engine)
     engines.states[ids["10"]] = ProgramState("c-10", "sha256:db", 137)
-    assert found.look({ids["10"]}, 1.0) == []
-    assert found.look(set(), 2.0) == [], "the same one, after the fault"
+    assert result.look({ids["10"]}, 1.0) == []
+    assert result.look(set(), 2.0) == [], "the same one, after the fault"
     engines.states[ids["10"]] = ProgramState("c-10-again", "sha256:db", 1)
-    assert [one["status"] for one in found.look(set(), 3.0)] == [1]
+    assert [item["status"] for item in result.look(set(), 3.0)] == [1]
 
 
 def test_the_longest_last_words_fit_an_event(engine: Engine) -> None:
-    found, engines, ids = programs(engine)
+    result, engines, ids = programs(engine)
     engines.states[ids["00"]] = ProgramState("c-00", "", 1, shortened("ü€" * 4000))
     events = Events(0)
-    events.hear(found.look(set(), 1.0), 1.0)
-    (told,) = events.tick()["events"]
-    assert told["kind"] == "program-ended"
-    assert told["message"].endswith("ü€")
+    events.hear(result.look(set(), 1.0), 1.0)
+    (reported,) = events.tick()["events"]
+    assert reported["kind"] == "program-ended"
+    assert reported["message"].endswith("ü€")
 
 
 def test_a_failure_within_the_grace_names_the_first_server(monkeypatch: pytest.MonkeyPatch) -> None:

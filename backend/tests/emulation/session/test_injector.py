@@ -70,7 +70,8 @@ class Machine:
 
 def a_fault(number: int, struck: list[tuple[str, int]]) -> Fault:
     strikes = [
-        Strike(f"f{number}.{i}", kind, {KINDS[kind].target: one}, f"{one}", {}) for i, (kind, one) in enumerate(struck)
+        Strike(f"f{number}.{i}", kind, {KINDS[kind].target: item}, f"{item}", {})
+        for i, (kind, item) in enumerate(struck)
     ]
     return Fault(f"f{number}", "down", strikes)
 
@@ -82,7 +83,7 @@ def wanted(machine: Machine, active: list[Fault]) -> tuple[dict[int, str], set[s
     dead = {server for kind, server in struck if kind in ("server-killed", "server-off")}
     frozen = {server for kind, server in struck if kind == "server-frozen"}
     of_engine = ("server-killed", "server-frozen") if machine.in_containers else ()
-    servers = {one: "dead" if one in dead else "frozen" if one in frozen else "runs" for one in SERVERS}
+    servers = {item: "dead" if item in dead else "frozen" if item in frozen else "runs" for item in SERVERS}
     return (
         servers if machine.in_containers else dict.fromkeys(SERVERS, "runs"),
         {strike.id for strike in strikes if strike.kind not in of_engine},
@@ -100,7 +101,7 @@ def test_whatever_overlaps_or_fails_everything_is_as_the_faults_that_are_active_
 ) -> None:
     """Sixty times one of five faults comes or goes; every third time some call fails."""
     draws = Random(seed)
-    every = [(kind, one) for kind in KINDS_OF_FAULTS for one in SERVERS]
+    every = [(kind, server) for kind in KINDS_OF_FAULTS for server in SERVERS]
     faults = [a_fault(number, draws.sample(every, draws.randint(1, 3))) for number in range(5)]
     machine = Machine(in_containers=in_containers)
     injector = Injector("run", cast(Deployment, machine))
@@ -123,7 +124,10 @@ def test_whatever_overlaps_or_fails_everything_is_as_the_faults_that_are_active_
 
 def test_one_thing_that_cannot_be_mended_keeps_nothing_else_broken() -> None:
     machine = Machine(in_containers=False)
-    injector, fault = Injector("run", cast(Deployment, machine)), a_fault(1, [("cable-pulled", one) for one in SERVERS])
+    injector, fault = (
+        Injector("run", cast(Deployment, machine)),
+        a_fault(1, [("cable-pulled", server) for server in SERVERS]),
+    )
     injector.inject(fault)
     machine.calls_left = 2
     with pytest.raises(FabricError, match="not now"):
@@ -137,7 +141,10 @@ def test_one_thing_that_cannot_be_mended_keeps_nothing_else_broken() -> None:
 
 def test_a_fabric_that_has_gone_is_not_asked_for_the_rest() -> None:
     machine = Machine(in_containers=False)
-    injector, fault = Injector("run", cast(Deployment, machine)), a_fault(1, [("cable-pulled", one) for one in SERVERS])
+    injector, fault = (
+        Injector("run", cast(Deployment, machine)),
+        a_fault(1, [("cable-pulled", server) for server in SERVERS]),
+    )
     injector.inject(fault)
     machine.gone, machine.calls_left = True, 100
     with pytest.raises(FabricGoneError):

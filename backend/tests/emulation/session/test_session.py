@@ -77,13 +77,13 @@ class Kept:
         self.outcomes[order.id] = outcome
 
     def of(self, kind: str) -> list[Json]:
-        return [payload for one, payload in self.frames if one == kind]
+        return [payload for item, payload in self.frames if item == kind]
 
 
 def question(engine: Engine, *, faults: list[Json] | None = None, **emulation: Any) -> Question:
     short = {"seconds": 1.6, "settle_secs": 0.1, "calibrate_secs": 0.2, "mode": "namespaces", **emulation}
-    asked = {"plan": SMALL, "workload": {"kind": "permutation"}, "engine": "emulation", "link_gbps": 0.1}
-    document = ExperimentCreate.model_validate({**asked, "faults": faults or [], "emulation": short}).model_dump(
+    request = {"plan": SMALL, "workload": {"kind": "permutation"}, "engine": "emulation", "link_gbps": 0.1}
+    document = ExperimentCreate.model_validate({**request, "faults": faults or [], "emulation": short}).model_dump(
         mode="json"
     )
     return read(engine, {**document, "plan": {"spec": SMALL}})
@@ -199,8 +199,8 @@ def upgraded(engine: Engine, at_secs: float | None) -> Question:
     before, after = {**common, "p": 1, "q": 2}, {**common, "p": 2, "q": 4}
     short = {"seconds": 1.6, "settle_secs": 0.1, "calibrate_secs": 0, "mode": "namespaces"}
     emulation = {**short, "upgrade": {"to": after, "at_secs": at_secs, "step_secs": 0}}
-    asked = {"plan": before, "workload": {"kind": "permutation"}, "engine": "emulation", "emulation": emulation}
-    document = ExperimentCreate.model_validate(asked).model_dump(mode="json")
+    request = {"plan": before, "workload": {"kind": "permutation"}, "engine": "emulation", "emulation": emulation}
+    document = ExperimentCreate.model_validate(request).model_dump(mode="json")
     return read(engine, {**document, "plan": {"spec": before}})
 
 
@@ -213,8 +213,8 @@ def test_cables_of_an_upgrade_are_plugged_in_switch_by_switch(
     report = run(place, upgraded(engine, None if is_ordered else 0.4), sink)
     (network,) = sink.of("network")
     steps = network["upgrade"]["steps"]
-    assert [(one["switch"], one["links"]) for one in sink.of("upgrade")] == [
-        (one["switch"], one["links"]) for one in steps
+    assert [(item["switch"], item["links"]) for item in sink.of("upgrade")] == [
+        (step["switch"], step["links"]) for step in steps
     ]
     assert sink.of("upgrade")[0]["at_secs"] >= 0.4
     unplugged = [params["fault"]["target"]["link"] for name, params in fabric.calls if name == "inject"]
@@ -243,13 +243,13 @@ def test_what_is_expected_steps_with_each_fault_and_recovery(engine: Engine, pla
     pulled = {"at_secs": 0.3, "until_secs": 1.2, "kind": "cable-pulled", "target": {"names": ["00/<0,0>"]}}
     slower = {"at_secs": 0.4, "kind": "link-rate", "rate_bits_per_sec": 1e7, "target": {"names": ["01/<0,0>"]}}
     part = {"servers": ["00", "01", "02", "10", "11"]}
-    asked = question(engine, faults=[pulled, slower], slice=part)
-    live = resolve_live(engine, asked.network, {"target": {"names": ["11"]}}, 1, asked.seed)
+    request = question(engine, faults=[pulled, slower], slice=part)
+    live = resolve_live(engine, request.network, {"target": {"names": ["11"]}}, 1, request.seed)
     sink.asked = [(0.7, Order(1, "inject", fault=live))]
-    report = run(place, asked, sink)
+    report = run(place, request, sink)
     cable, slow = ["00/<0,0>"], [{"link": "01/<0,0>", "kind": "link-rate", "rate_bits_per_sec": 1e7}]
-    told = [(frame["failed"], frame["degraded"]) for frame in sink.of("predicted")]
-    assert told == [(cable, []), (cable, slow), ([*cable, "11"], slow), (["11"], slow)]
+    reported = [(frame["failed"], frame["degraded"]) for frame in sink.of("predicted")]
+    assert reported == [(cable, []), (cable, slow), ([*cable, "11"], slow), (["11"], slow)]
     steps = [frame["at_secs"] for frame in sink.of("predicted")]
     assert steps == sorted(steps)
     assert all(at >= due for at, due in zip(steps, [0.3, 0.4, 0.7, 1.2], strict=True)), (
@@ -276,13 +276,13 @@ def test_a_link_at_a_tenth_and_a_lossy_one_lower_what_is_expected(
     report = run(place, question(engine, faults=faults), sink)
     whole = sink.of("network")[0]["predicted"]
     slow, both, lossy = sink.of("predicted")
-    abt = [one["abt_bits_per_sec"] for one in (slow, both, lossy)]
+    abt = [item["abt_bits_per_sec"] for item in (slow, both, lossy)]
     assert abt[0] <= 16 * 1e7, "sixteen flows, of which one has a tenth of a link at most"
     assert abt[1] == pytest.approx(0.75 * abt[0]), "probes see no loss: the flows stay where they are"
     assert abt[0] < abt[2] <= whole["abt_bits_per_sec"]
     assert slow["ideal_bits_per_sec"] < whole["ideal_bits_per_sec"] - 0.8e8
     assert slow["dropped_flows"] == 0
-    assert [[one["kind"] for one in frame["degraded"]] for frame in (slow, both, lossy)] == [
+    assert [[item["kind"] for item in frame["degraded"]] for frame in (slow, both, lossy)] == [
         ["link-rate"] * 2, ["link-loss", "link-rate"] * 2, ["link-loss"] * 2,
     ]  # fmt: skip
     assert [fault.get("rate_bits_per_sec") for fault in report["faults"]] == [1e7, None, None]
@@ -292,10 +292,10 @@ def test_a_link_at_a_tenth_and_a_lossy_one_lower_what_is_expected(
 def test_a_broken_hypothesis_aborts_and_mends(engine: Engine, place: Place, fabric: Scripted) -> None:
     sink = Kept()
     off = {"at_secs": 0.4, "kind": "switch-off", "target": {"selector": "50% of level-1 switches"}}
-    asked = question(
+    request = question(
         engine, faults=[off], seconds=30, hypothesis={"metric": "goodput-share", "bound": 0.6, "for_secs": 0.3}
     )
-    report = run(place, asked, sink)
+    report = run(place, request, sink)
     assert report["ended"] == "aborted"
     assert report["verdict"]["outcome"] == "broken"
     assert sink.of("stop-all")[-1]["recovered"] is True
@@ -356,31 +356,31 @@ def test_abt_is_of_the_flows_that_a_fault_leaves_a_path(engine: Engine, place: P
 def test_a_violation_that_does_not_last_is_forgiven(engine: Engine, place: Place, fabric: Scripted) -> None:
     sink = Kept()
     off = {"at_secs": 0.4, "until_secs": 0.5, "kind": "switch-off", "target": {"names": ["<1,1>"]}}
-    asked = question(engine, faults=[off], hypothesis={"metric": "goodput-share", "bound": 0.99, "for_secs": 3})
-    assert run(place, asked, sink)["verdict"]["outcome"] == "held"
+    request = question(engine, faults=[off], hypothesis={"metric": "goodput-share", "bound": 0.99, "for_secs": 3})
+    assert run(place, request, sink)["verdict"]["outcome"] == "held"
 
 
 def test_live_orders_are_obeyed_and_answered(engine: Engine, place: Place, fabric: Scripted) -> None:
-    sink, asked = Kept(), question(engine)
+    sink, request = Kept(), question(engine)
     live = {"target": {"names": ["01"]}, "kind": "server-frozen"}
-    fault = resolve_live(engine, asked.network, live, 1, asked.seed)
+    fault = resolve_live(engine, request.network, live, 1, request.seed)
     sink.asked = [
         (0.2, Order(1, "inject", fault=fault)),
         (0.6, Order(2, "recover", fault_id="l1")),
         (0.8, Order(3, "recover", fault_id="l9")),
         (1.0, Order(4, "stop-all")),
     ]
-    run(place, asked, sink)
+    run(place, request, sink)
     assert [(frame["id"], frame["state"]) for frame in sink.of("fault")] == [("l1", "injected"), ("l1", "recovered")]
     assert [sink.outcomes[id_]["ok"] for id_ in (1, 2, 3, 4)] == [True, True, False, True]
 
 
 def test_a_fault_that_is_ordered_too_late_is_told(engine: Engine, place: Place, fabric: Scripted) -> None:
-    sink, asked = Kept(), question(engine, seconds=1)
+    sink, request = Kept(), question(engine, seconds=1)
     live = {"target": {"names": ["01"]}, "kind": "server-frozen"}
-    fault = resolve_live(engine, asked.network, live, 1, asked.seed)
+    fault = resolve_live(engine, request.network, live, 1, request.seed)
     sink.asked = [(OVER, Order(1, "inject", fault=fault))]
-    report = run(place, asked, sink)
+    report = run(place, request, sink)
     (frame,) = sink.of("fault")
     assert (frame["id"], frame["state"], frame["reason"]) == ("l1", "failed", NEVER)
     assert sink.outcomes[1] == {"ok": False, "reason": frame["reason"]}
@@ -454,7 +454,7 @@ def test_one_run_is_one_process_s(
     engine: Engine, place: Place, fabric: Scripted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(session, "DYING_SECS", 0.2)
-    asked = question(engine)
+    request = question(engine)
     with place.held(RUN), pytest.raises(ProblemError, match="Another process holds run"):
-        run(place, asked, Kept())
+        run(place, request, Kept())
     assert not fabric.calls

@@ -45,32 +45,32 @@ def network(engine: Engine, spec: Json = SMALL, part: Json | None = None) -> Net
 
 
 def question(engine: Engine, spec: Json = SMALL, workload: str = "all-to-all", **fields: Any) -> Question:
-    asked = {"plan": spec, "workload": {"kind": workload}, "engine": "emulation", "link_gbps": 0.1, **fields}
-    document = ExperimentCreate.model_validate(asked).model_dump(mode="json")
+    request = {"plan": spec, "workload": {"kind": workload}, "engine": "emulation", "link_gbps": 0.1, **fields}
+    document = ExperimentCreate.model_validate(request).model_dump(mode="json")
     return read(engine, {**document, "plan": {"spec": spec}})
 
 
 def test_each_address_is_one_server_s(engine: Engine) -> None:
-    found = network(engine)
-    assert len(set(found.addresses.values())) == len(found.servers)
-    assert {found.server_at(address): one for one, address in found.addresses.items()} == {
-        name: one for one, name in found.servers.items()
+    result = network(engine)
+    assert len(set(result.addresses.values())) == len(result.servers)
+    assert {result.server_at(address): item for item, address in result.addresses.items()} == {
+        name: item for item, name in result.servers.items()
     }
-    assert found.server_at("198.18.0.1") is None
+    assert result.server_at("198.18.0.1") is None
     part = network(engine, part={"servers": ["11", "12"]})
-    assert part.addresses == {one: found.addresses[one] for one in part.servers}
-    assert part.server_at(found.addresses[found.id_of["00"]]) is None
+    assert part.addresses == {server: result.addresses[server] for server in part.servers}
+    assert part.server_at(result.addresses[result.id_of["00"]]) is None
 
 
 def test_a_plan_s_network_is_its_topology(engine: Engine) -> None:
-    found = network(engine)
-    assert (len(found.servers), len(found.switches), len(found.links)) == (16, 8, 32)
-    assert found.link_name(found.links[0]) == "00/<0,0>"
-    ends = [end for link in found.links for end in (link.a, link.b)]
+    result = network(engine)
+    assert (len(result.servers), len(result.switches), len(result.links)) == (16, 8, 32)
+    assert result.link_name(result.links[0]) == "00/<0,0>"
+    ends = [end for link in result.links for end in (link.a, link.b)]
     assert len(set(ends)) == len(ends), "no port has two links"
-    told = found.for_fabric("r", 7, "kernel", {})
-    assert told["servers"][5] == {"id": 5, "name": "11", "ip": "10.0.0.6"}
-    assert told["links"][0] == {"id": 0, "a": [0, 0], "b": [16, 0], "level": 0, "rate_bits_per_sec": 1e8}
+    reported = result.for_fabric("r", 7, "kernel", {})
+    assert reported["servers"][5] == {"id": 5, "name": "11", "ip": "10.0.0.6"}
+    assert reported["links"][0] == {"id": 0, "a": [0, 0], "b": [16, 0], "level": 0, "rate_bits_per_sec": 1e8}
 
 
 @settings(max_examples=examples(20), deadline=None)
@@ -98,10 +98,10 @@ def test_five_servers_of_a_large_bcube_keep_the_switches_that_join_them(engine: 
 
 def test_a_slice_s_flows_stay_within_it(engine: Engine) -> None:
     for kind in ("one-to-one", "one-to-all", "permutation", "incast", "one-to-several"):
-        found = question(engine, PAPER, kind, emulation={"slice": {"within": "0000", "k": 1}})
-        servers = set(found.network.servers)
-        assert {end for flow in found.flows for end in (flow.source, flow.destination)} <= servers
-        assert all(flow.ideal_bits_per_sec > 0 for flow in found.flows), kind
+        result = question(engine, PAPER, kind, emulation={"slice": {"within": "0000", "k": 1}})
+        servers = set(result.network.servers)
+        assert {end for flow in result.flows for end in (flow.source, flow.destination)} <= servers
+        assert all(flow.ideal_bits_per_sec > 0 for flow in result.flows), kind
     assert len(question(engine, PAPER, emulation={"slice": {"within": "0000", "k": 0}}).flows) == 8 * 7
 
 
@@ -115,8 +115,8 @@ def test_a_share_is_one_of_the_emulated_part_whichever_servers_that_are(engine: 
         ({"selector": "all level-0 links"}, 64),
         ({"selector": "5 servers"}, 5),
     ):
-        found = [resolve(engine, part, [{"target": target}], seed, ["f1"])[0] for seed in (1, 2)]
-        assert [len(fault.strikes) for fault in found] == [hits, hits], target
+        matches = [resolve(engine, part, [{"target": target}], seed, ["f1"])[0] for seed in (1, 2)]
+        assert [len(fault.strikes) for fault in matches] == [hits, hits], target
     with pytest.raises(ProblemError, match="has 16 of them: 17 cannot fail"):
         resolve(engine, part, [{"target": {"selector": "17 switches"}}], 1, ["f1"])
     with pytest.raises(ProblemError, match="1% of switches is none: the run has 64 servers, 16 switches"):
@@ -129,18 +129,18 @@ def test_what_faults_strike_is_told_before_anything_runs(engine: Engine) -> None
         {"kind": "link-loss", "loss_ratio": 0.1, "target": {"names": ["00/<0,0>"]}, "at_secs": 5},
         {"target": {"selector": "50% of level-1 switches"}},
     ]
-    asked = {"plan": SMALL, "workload": {"kind": "permutation"}, "engine": "emulation", "faults": faults}
-    document = ExperimentCreate.model_validate(asked).model_dump(mode="json")
+    request = {"plan": SMALL, "workload": {"kind": "permutation"}, "engine": "emulation", "faults": faults}
+    document = ExperimentCreate.model_validate(request).model_dump(mode="json")
     outline = Outliner(engine, Settings()).outline({**document, "plan": {"spec": SMALL}})
     assert outline["failed"] == {"servers": 0, "switches": 2, "links": 2, "degraded_links": 1}
     assert outline["flows"] == 16
 
 
 def test_connections_share_their_flow_s_ideal(engine: Engine) -> None:
-    one = question(engine, workload="one-to-one")
+    item = question(engine, workload="one-to-one")
     four = question(engine, workload="one-to-one", emulation={"connections": 4})
     assert len(four.flows) == 4
-    assert sum(flow.ideal_bits_per_sec for flow in four.flows) == pytest.approx(one.flows[0].ideal_bits_per_sec)
+    assert sum(flow.ideal_bits_per_sec for flow in four.flows) == pytest.approx(item.flows[0].ideal_bits_per_sec)
 
 
 @pytest.mark.parametrize(
@@ -208,28 +208,28 @@ def test_a_connection_s_ideal_is_what_its_subflows_add_up_to(engine: Engine, sub
     """Two subflows alone fill the two ports of each end, and so do four. Of three subflows, one
     shares a port with each of the others: uncoupled, each of the three has half a port."""
     pair = {"kind": "one-to-one", "source": "0.0.0", "destination": "1.3.1"}
-    asked = {"plan": SUBWAYS, "workload": pair, "engine": "emulation", "link_gbps": 0.1}
-    asked["emulation"] = {"protocol": "mptcp", "subflows": subflows, "connections": connections}
-    document = ExperimentCreate.model_validate(asked).model_dump(mode="json")
-    found = read(engine, {**document, "plan": {"spec": SUBWAYS}})
-    ideal = sum(flow.ideal_bits_per_sec for flow in found.flows)
+    request = {"plan": SUBWAYS, "workload": pair, "engine": "emulation", "link_gbps": 0.1}
+    request["emulation"] = {"protocol": "mptcp", "subflows": subflows, "connections": connections}
+    document = ExperimentCreate.model_validate(request).model_dump(mode="json")
+    result = read(engine, {**document, "plan": {"spec": SUBWAYS}})
+    ideal = sum(flow.ideal_bits_per_sec for flow in result.flows)
     assert ideal == pytest.approx({1: 1e8, 3: 1.5e8}.get(subflows, 2e8))
-    assert len(found.flows) == connections
-    assert "uncoupled" in found.prediction.document()["choices"][0]
-    told = found.network.for_fabric("r", 1, "kernel", {}, subflows=subflows)
-    assert told["subflows"] == subflows
+    assert len(result.flows) == connections
+    assert "uncoupled" in result.prediction.document()["choices"][0]
+    reported = result.network.for_fabric("r", 1, "kernel", {}, subflows=subflows)
+    assert reported["subflows"] == subflows
 
 
 def test_gateways_are_named_to_the_fabric_by_id(engine: Engine) -> None:
-    found = question(engine, emulation={"gateways": ["11", "00"]})
-    assert found.network.for_fabric("run", 7, "kernel", {})["gateways"] == [
-        found.network.id_of[one] for one in ("11", "00")
+    result = question(engine, emulation={"gateways": ["11", "00"]})
+    assert result.network.for_fabric("run", 7, "kernel", {})["gateways"] == [
+        result.network.id_of[item] for item in ("11", "00")
     ]
 
 
 def test_what_carries_less_is_no_failure_to_a_prediction(engine: Engine) -> None:
     here, link = network(engine), {"names": ["00/<0,0>"]}
-    asked = [
+    request = [
         {"kind": "link-rate", "rate_bits_per_sec": 1e7, "target": {"names": ["01/<0,0>", "00/<0,0>"]}},
         {"kind": "link-loss", "loss_ratio": 0.5, "target": link},
         {"kind": "link-loss", "loss_ratio": 0.5, "target": link},
@@ -237,7 +237,7 @@ def test_what_carries_less_is_no_failure_to_a_prediction(engine: Engine) -> None
         {"kind": "server-frozen", "target": {"names": ["11"]}},
         {"target": {"names": ["11", "<1,2>"]}},
     ]
-    damage = Damage.of(resolve(engine, here, asked, 7, [f"f{i}" for i in range(len(asked))]))
+    damage = Damage.of(resolve(engine, here, request, 7, [f"f{i}" for i in range(len(request))]))
     slow, lost = {"kind": "link-rate", "rate_bits_per_sec": 1e7}, {"kind": "link-loss", "loss_ratio": 0.5}
     assert damage.document() == {
         "failed": ["11", "<1,2>"],
@@ -256,8 +256,8 @@ def test_what_carries_less_is_no_failure_to_a_prediction(engine: Engine) -> None
 
 def test_plain_down_is_the_loss_of_power_or_of_a_cable(engine: Engine) -> None:
     targets = [{"names": ["00", "<1,2>"]}, {"names": ["03/<0,0>"]}]
-    found = resolve(engine, network(engine), [{"target": one} for one in targets], 7, ["f1", "f2"])
-    assert [(one.kind, one.name) for fault in found for one in fault.strikes] == [
+    result = resolve(engine, network(engine), [{"target": target} for target in targets], 7, ["f1", "f2"])
+    assert [(strike.kind, strike.name) for fault in result for strike in fault.strikes] == [
         ("server-off", "00"),
         ("switch-off", "<1,2>"),
         ("cable-pulled", "03/<0,0>"),
@@ -282,12 +282,12 @@ def test_a_port_goes_down_at_the_server_of_its_cable_or_between_switches(engine:
 
 
 def test_a_seed_draws_the_same_targets_again(engine: Engine) -> None:
-    asked = [{"kind": "server-killed", "target": {"kind": "server", "ratio": 0.25}}]
+    request = [{"kind": "server-killed", "target": {"kind": "server", "ratio": 0.25}}]
     here = network(engine)
-    drawn = [resolve(engine, here, asked, seed, ["f1"])[0].names for seed in (1, 1, 2, 3)]
+    drawn = [resolve(engine, here, request, seed, ["f1"])[0].names for seed in (1, 1, 2, 3)]
     assert len(drawn[0]) == 4
     assert drawn[0] == drawn[1]
-    assert len({tuple(one) for one in drawn}) > 1
+    assert len({tuple(item) for item in drawn}) > 1
 
 
 @given(
@@ -306,11 +306,11 @@ def test_what_is_scheduled_happens_in_order_and_ends_mended(
     ]
     schedule = Schedule(faults)
     done = [
-        one for now in itertools.takewhile(lambda now: now < 50, itertools.count(0, 0.1)) for one in schedule.due(now)
+        item for now in itertools.takewhile(lambda now: now < 50, itertools.count(0, 0.1)) for item in schedule.due(now)
     ]
-    assert [one.at_secs for one in done] == sorted(one.at_secs for one in done)
+    assert [item.at_secs for item in done] == sorted(item.at_secs for item in done)
     for fault in faults:
-        mine = [one for one in done if one.fault.id == fault.id]
+        mine = [item for item in done if item.fault.id == fault.id]
         assert mine[0].at_secs == fault.at_secs
         if fault.until_secs is not None:
             assert mine[-1].action == "recover" or fault.until_secs == fault.at_secs
@@ -319,23 +319,23 @@ def test_what_is_scheduled_happens_in_order_and_ends_mended(
 
 def test_spanning_trees_reach_every_server_once_each(engine: Engine) -> None:
     """BCube §3.5: k+1 edge-disjoint trees."""
-    found = question(engine, workload="one-to-all", emulation={"delivery": "spanning-trees"})
-    assert len(found.flows) == 2 * 15
-    for flow in found.flows:
-        assert flow.relays is None if flow.source == 0 else found.flows[flow.relays].destination == flow.source
-    received = [flow.destination for flow in found.flows]
+    result = question(engine, workload="one-to-all", emulation={"delivery": "spanning-trees"})
+    assert len(result.flows) == 2 * 15
+    for flow in result.flows:
+        assert flow.relays is None if flow.source == 0 else result.flows[flow.relays].destination == flow.source
+    received = [flow.destination for flow in result.flows]
     assert sorted(received) == sorted([*range(1, 16)] * 2)
-    assert len({(flow.source, flow.destination) for flow in found.flows}) == len(found.flows)
-    assert found.prediction.ideal_bits_per_sec == 30 * 1e8
+    assert len({(flow.source, flow.destination) for flow in result.flows}) == len(result.flows)
+    assert result.prediction.ideal_bits_per_sec == 30 * 1e8
 
 
 def test_a_complete_graph_passes_every_half_on(engine: Engine) -> None:
     """The scheme of BCube §3.4."""
     workload = {"kind": "one-to-several", "source": "00", "destinations": ["01", "10"]}
-    asked = {"plan": SMALL, "workload": workload, "engine": "emulation", "emulation": {"delivery": "complete-graph"}}
-    document = ExperimentCreate.model_validate(asked).model_dump(mode="json")
-    found = read(engine, {**document, "plan": {"spec": SMALL}})
-    assert [(flow.source, flow.destination, flow.relays) for flow in found.flows] == [
+    request = {"plan": SMALL, "workload": workload, "engine": "emulation", "emulation": {"delivery": "complete-graph"}}
+    document = ExperimentCreate.model_validate(request).model_dump(mode="json")
+    result = read(engine, {**document, "plan": {"spec": SMALL}})
+    assert [(flow.source, flow.destination, flow.relays) for flow in result.flows] == [
         (0, 1, None), (0, 4, None), (1, 4, 0), (4, 1, 1),
     ]  # fmt: skip
 
@@ -348,10 +348,10 @@ def test_what_cannot_be_relayed_is_refused(engine: Engine, workload: str, delive
 
 def test_an_image_is_beside_the_servers_that_it_names_and_told_where_it_is(engine: Engine) -> None:
     images = [{"image": "web:1", "servers": ["11", "00"], "command": ["serve"], "environment": {"A": "b"}}]
-    found = question(engine, emulation={"images": images})
-    by_name = {found.network.servers[server]: one for server, one in found.beside.items()}
+    result = question(engine, emulation={"images": images})
+    by_name = {result.network.servers[server]: item for server, item in result.beside.items()}
     assert sorted(by_name) == ["00", "11"]
-    address = found.network.addresses[found.network.id_of["11"]]
+    address = result.network.addresses[result.network.id_of["11"]]
     assert dict(by_name["11"].environment) == {"A": "b", "CUBEYARD_SERVER": "11", "CUBEYARD_ADDRESS": address}
     assert by_name["11"].command == ("serve",)
     every = question(engine, emulation={"images": [{"image": "web:1"}]})

@@ -39,17 +39,17 @@ def test_requests_and_responses_are_flows_over_the_same_ports(engine: Engine, sp
     assert question.requests is not None
     clients = len(question.network.servers) - 1
     assert len(question.flows) == 2 * clients
-    told = question.requests.for_fabric(question.settings)
-    for at, flow in enumerate(told):
+    reported = question.requests.for_fabric(question.settings)
+    for at, flow in enumerate(reported):
         assert (flow["id"], flow["source"], flow["destination"]) == (
             at, question.flows[at].source, question.flows[at].destination,
         )  # fmt: skip
-    for ask, answer in zip(told[::2], told[1::2], strict=True):
+    for ask, answer in zip(reported[::2], reported[1::2], strict=True):
         assert (ask["source"], ask["destination"]) == (answer["destination"], answer["source"])
         assert (ask["requests"]["response"], answer["answers"]) == (answer["id"], ask["id"])
         asking = ask["requests"]["asking"]
         assert (asking["rate_per_sec"], asking["bound_secs"], asking["count"]) == (40.0, 0.5, None)
-    assert len({flow["requests"]["asking"]["client_seed"] for flow in told[::2]}) == clients
+    assert len({flow["requests"]["asking"]["client_seed"] for flow in reported[::2]}) == clients
     # Flows carry at most their intended rate.
     carried = [rate * question.network.header_efficiency for rate in question.prediction.rates_bits_per_sec]
     assert carried == pytest.approx([40 * 50 * 8, 40 * 1500 * 8] * clients)

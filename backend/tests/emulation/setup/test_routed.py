@@ -43,39 +43,39 @@ def predicted(engine: Engine, here: Network, seed: int, connections: int = 1, da
 @given(which=st.integers(0, 2), seed=st.integers(0, 2**32), connections=st.integers(1, 3))
 def test_every_connection_has_a_path_of_its_own(engine: Engine, which: int, seed: int, connections: int) -> None:
     here = network(engine, SPECS[which])
-    found = predicted(engine, here, seed, connections)
+    result = predicted(engine, here, seed, connections)
     joined = {frozenset((link.a[0], link.b[0])) for link in here.links}
-    pairs = list(zip(found.source, found.destination, strict=True))
-    assert found.paths is not None
-    assert len(found.paths) == len(pairs) * connections
-    for i, path in enumerate(found.paths):
+    pairs = list(zip(result.source, result.destination, strict=True))
+    assert result.paths is not None
+    assert len(result.paths) == len(pairs) * connections
+    for i, path in enumerate(result.paths):
         source, destination = pairs[i // connections]
         assert (here.name_of[path[0]], here.name_of[path[-1]]) == (source, destination)
         assert all(frozenset(pair) in joined for pair in pairwise(path))
-    rates = found.rates_of_connections(connections)
-    assert sum(rates) == pytest.approx(found.ideal_bits_per_sec)
-    assert found.abt_bits_per_sec == pytest.approx(len(rates) * min(rates))
-    assert predicted(engine, here, seed, connections) == found, "the same seed, the same paths"
+    rates = result.rates_of_connections(connections)
+    assert sum(rates) == pytest.approx(result.ideal_bits_per_sec)
+    assert result.abt_bits_per_sec == pytest.approx(len(rates) * min(rates))
+    assert predicted(engine, here, seed, connections) == result, "the same seed, the same paths"
 
 
 def test_connections_of_one_pair_take_several_paths(engine: Engine) -> None:
-    found = predicted(engine, network(engine, FAT_TREE), 7, connections=8)
-    assert found.paths is not None
-    first = {tuple(path) for path in found.paths[:8]}
+    result = predicted(engine, network(engine, FAT_TREE), 7, connections=8)
+    assert result.paths is not None
+    first = {tuple(path) for path in result.paths[:8]}
     assert len(first) > 1
-    assert found.routing == "ecmp"
+    assert result.routing == "ecmp"
 
 
 def test_a_rack_that_is_off_leaves_flows_without_a_path(engine: Engine) -> None:
     here = network(engine, FAT_TREE)
     edge = here.name_of[len(here.servers)]
     (fault,) = resolve(engine, here, [{"kind": "switch-off", "target": {"names": [edge]}}], 7, ["f1"])
-    found = predicted(engine, here, 7, connections=2, damage=Damage.of([fault]))
-    cut = found.cut_off(2)
-    assert len(cut) == 2 * found.dropped_flows > 0
-    assert found.paths is not None
-    assert all(not found.paths[one] for one in cut)
-    assert {found.rates_of_connections(2)[one] for one in cut} == {0.0}
+    result = predicted(engine, here, 7, connections=2, damage=Damage.of([fault]))
+    cut = result.cut_off(2)
+    assert len(cut) == 2 * result.dropped_flows > 0
+    assert result.paths is not None
+    assert all(not result.paths[item] for item in cut)
+    assert {result.rates_of_connections(2)[item] for item in cut} == {0.0}
 
 
 def test_a_named_scheme_and_relayed_data_are_predicted_by_the_flow_engine(engine: Engine) -> None:
@@ -99,14 +99,14 @@ def test_the_flow_engine_sees_rates_and_faults_of_the_emulation_s_scale(engine: 
     mine = [link for link in here.links if link.a[0] == 0]
     assert sorted(here.rate_of(link) for link in mine) == [2e7, 5e7]
     flow = {"kind": "one-to-one", "source": server, "destination": here.servers[1]}
-    found = {
+    matches = {
         round(predict(engine, here, flow, "subways-ecmp", seed, Emulation()).ideal_bits_per_sec) for seed in range(20)
     }
-    assert found == {20_000_000, 50_000_000}
-    asked = [
+    assert matches == {20_000_000, 50_000_000}
+    request = [
         {"kind": "link-rate", "rate_bits_per_sec": 1e7, "target": {"names": [here.link_name(link)]}} for link in mine
     ]
-    damage = Damage.of(resolve(engine, here, asked, 7, ["f1", "f2"]))
+    damage = Damage.of(resolve(engine, here, request, 7, ["f1", "f2"]))
     for routing in ("subways-ecmp", None):
         slow = predict(engine, here, flow, routing, 7, Emulation(), damage)
         assert slow.rates_bits_per_sec == pytest.approx([1e7])
@@ -115,13 +115,13 @@ def test_the_flow_engine_sees_rates_and_faults_of_the_emulation_s_scale(engine: 
 def test_flows_are_spread_by_rate_where_switches_are_routers(engine: Engine) -> None:
     here = network(engine, TWO_RATES)
     assert here.for_fabric("r", 7, "kernel", {}, balance="wcmp")["balance"] == "wcmp"
-    assert [one["name"] for one in here.protocol["balances"]] == ["ecmp", "wcmp", "lb", "detour"]
-    found = predict(engine, here, PERMUTATION, None, 7, Emulation(balance="wcmp", connections=16))
-    assert found.routing == "wcmp"
-    assert found.paths is not None
+    assert [balance["name"] for balance in here.protocol["balances"]] == ["ecmp", "wcmp", "lb", "detour"]
+    result = predict(engine, here, PERMUTATION, None, 7, Emulation(balance="wcmp", connections=16))
+    assert result.routing == "wcmp"
+    assert result.paths is not None
     tor = {link.b[0]: here.rate_of(link) for link in here.links if link.a[0] in here.servers}
-    fast = sum(tor[path[1]] == 5e7 for path in found.paths)
-    assert fast > 0.55 * len(found.paths), "5/7 but for pairs with a ToR in common"
+    fast = sum(tor[path[1]] == 5e7 for path in result.paths)
+    assert fast > 0.55 * len(result.paths), "5/7 but for pairs with a ToR in common"
     networks.check_balance(here, "wcmp")
 
 
@@ -135,10 +135,10 @@ def test_flows_are_spread_by_load_where_servers_have_several_tors(engine: Engine
     workload = {"kind": "matrix", "entries": entries}
 
     def loads(balance: str) -> list[int]:
-        found = predict(engine, here, workload, None, 7, Emulation.model_validate({"balance": balance}))
-        assert found.routing == balance
-        assert found.paths is not None
-        by_tor = Counter(path[1] for path in found.paths)
+        result = predict(engine, here, workload, None, 7, Emulation.model_validate({"balance": balance}))
+        assert result.routing == balance
+        assert result.paths is not None
+        by_tor = Counter(path[1] for path in result.paths)
         return sorted(by_tor.values())
 
     least, middle, most = loads("ecmp")
@@ -165,11 +165,11 @@ def test_detours_are_predicted_and_refused_where_a_loop_has_no_further_tor(engin
 
     def predicted(balance: str) -> tuple[float, int]:
         settings = Emulation.model_validate({"balance": balance})
-        found = predict(engine, here, {"kind": "matrix", "entries": entries}, None, 7, settings)
-        assert found.routing == balance
-        assert found.paths is not None
-        relays = [sum(node in here.servers for node in path[1:-1]) for path in found.paths]
-        return found.ideal_bits_per_sec, max(relays)
+        result = predict(engine, here, {"kind": "matrix", "entries": entries}, None, 7, settings)
+        assert result.routing == balance
+        assert result.paths is not None
+        relays = [sum(node in here.servers for node in path[1:-1]) for path in result.paths]
+        return result.ideal_bits_per_sec, max(relays)
 
     (by_load, none), (by_detour, most) = predicted("lb"), predicted("detour")
     assert none == 0
@@ -190,7 +190,7 @@ def test_detours_are_predicted_and_refused_where_a_loop_has_no_further_tor(engin
 )
 def test_servers_with_one_tor_have_no_controllers(engine: Engine, spec: Json) -> None:
     here = network(engine, spec)
-    assert [one["name"] for one in here.protocol["balances"]] == ["ecmp", "wcmp"]
+    assert [balance["name"] for balance in here.protocol["balances"]] == ["ecmp", "wcmp"]
     with pytest.raises(ProblemError) as refused:
         networks.check_balance(here, "lb")
     assert refused.value.status == 422

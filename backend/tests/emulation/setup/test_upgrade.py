@@ -25,25 +25,25 @@ PAIR = {"kind": "one-to-one", "source": "0.0.0", "destination": "1.0.0"}
 
 def question(engine: Engine, spec: Json = BEFORE, to: Json | None = AFTER, **emulation: Any) -> Question:
     settings = {**emulation, **({} if to is None else {"upgrade": {"to": to}})}
-    asked = {"plan": spec, "workload": PAIR, "engine": "emulation", "link_gbps": 0.1, "emulation": settings}
-    document = ExperimentCreate.model_validate(asked).model_dump(mode="json")
+    request = {"plan": spec, "workload": PAIR, "engine": "emulation", "link_gbps": 0.1, "emulation": settings}
+    document = ExperimentCreate.model_validate(request).model_dump(mode="json")
     return read(engine, {**document, "plan": {"spec": spec}})
 
 
 @pytest.mark.parametrize(("before", "after"), [(BEFORE, AFTER), (TYPE_2, {**TYPE_2, "p": 2, "q": 4})])
 def test_every_cable_that_is_added_is_in_one_step(engine: Engine, before: Json, after: Json) -> None:
-    found = question(engine, before, after)
-    assert found.upgrade is not None
-    links = [strike.target["link"] for fault in found.upgrade.missing for strike in fault.strikes]
+    result = question(engine, before, after)
+    assert result.upgrade is not None
+    links = [strike.target["link"] for fault in result.upgrade.missing for strike in fault.strikes]
     own = question(engine, before, None).network
     ends = {(link.a[0], link.b[0]) for link in own.links}
-    added = [link.id for link in found.network.links if (link.a[0], link.b[0]) not in ends]
+    added = [link.id for link in result.network.links if (link.a[0], link.b[0]) not in ends]
     assert sorted(links) == sorted(added)
-    assert len(added) == len(found.network.links) - len(own.links) == 16
-    for step in found.upgrade.steps:
+    assert len(added) == len(result.network.links) - len(own.links) == 16
+    for step in result.upgrade.steps:
         assert step.after.strikes == []
-        far = {found.network.links[strike.target["link"]].b[0] for strike in step.before.strikes}
-        assert {found.network.name_of[one] for one in far} == {step.switch}
+        far = {result.network.links[strike.target["link"]].b[0] for strike in step.before.strikes}
+        assert {result.network.name_of[item] for item in far} == {step.switch}
 
 
 def ends(network: Network) -> set[tuple[str, str]]:
@@ -53,16 +53,16 @@ def ends(network: Network) -> set[tuple[str, str]]:
 @pytest.mark.parametrize("p", [1, 2])
 def test_from_type_1_to_2_uplinks_are_moved_and_servers_keep_their_tors(engine: Engine, p: int) -> None:
     before = {**BEFORE, "p": p, "q": 2 * p}
-    found = question(engine, before, {**TYPE_2, "p": 2, "q": 4})
-    assert found.upgrade is not None
-    run = found.network
-    old, new = (ends(question(engine, one, None).network) for one in (before, {**TYPE_2, "p": 2, "q": 4}))
+    result = question(engine, before, {**TYPE_2, "p": 2, "q": 4})
+    assert result.upgrade is not None
+    run = result.network
+    old, new = (ends(question(engine, item, None).network) for item in (before, {**TYPE_2, "p": 2, "q": 4}))
     assert ends(run) == old | new
     name = {link.id: run.link_name(link) for link in run.links}
-    steps = [step.described() for step in found.upgrade.steps]
+    steps = [step.described() for step in result.upgrade.steps]
     removed = [name[link] for step in steps for link in step.get("removed", [])]
     assert sorted(removed) == sorted(f"{a}/{b}" for a, b in old - new)
-    assert all(one.startswith("<0,") for one in removed)
+    assert all(item.startswith("<0,") for item in removed)
     added = [name[link] for step in steps for link in step["links"]]
     assert sorted(added) == sorted(f"{a}/{b}" for a, b in new - old)
     assert all(name[link].endswith(f"/{step['switch']}") for step in steps for link in step["links"])
@@ -71,11 +71,11 @@ def test_from_type_1_to_2_uplinks_are_moved_and_servers_keep_their_tors(engine: 
 def test_ports_get_faster_switch_by_switch_on_one_scale(engine: Engine) -> None:
     rates = {"server_gbps": 25, "uplink_gbps": 100}
     slow, fast = {**AFTER, "server_gbps": 10, "uplink_gbps": 40}, {**AFTER, **rates}
-    found = question(engine, slow, fast)
-    assert found.upgrade is not None
-    run = found.network
+    result = question(engine, slow, fast)
+    assert result.upgrade is not None
+    run = result.network
     assert {run.rate_of(link) for link in run.links} == {2.5e8, 1e9}
-    steps = [step.described() for step in found.upgrade.steps]
+    steps = [step.described() for step in result.upgrade.steps]
     faster = [link for step in steps for link in step["faster"]]
     assert sorted(faster) == [link.id for link in run.links]
     assert all(step["links"] == [] for step in steps)
@@ -94,14 +94,14 @@ def test_ports_get_faster_switch_by_switch_on_one_scale(engine: Engine) -> None:
 def test_before_the_first_step_the_plan_before_is_expected_and_after_the_last_the_one_after(
     engine: Engine, before: Json, after: Json, times: tuple[float, float]
 ) -> None:
-    found = question(engine, before, after, connections=16)
-    assert found.predicted_with is not None
-    assert found.upgrade is not None
+    result = question(engine, before, after, connections=16)
+    assert result.predicted_with is not None
+    assert result.upgrade is not None
     first = question(engine, before, None, connections=16).prediction.ideal_bits_per_sec
-    last = found.predicted_with(Damage.of(found.upgrade.removed)).ideal_bits_per_sec
+    last = result.predicted_with(Damage.of(result.upgrade.removed)).ideal_bits_per_sec
     # A flow's path depends on the numbers of links: where uplinks move, the run has more of them
     # than the plan.
-    assert found.prediction.ideal_bits_per_sec == pytest.approx(first, rel=0.15 if before is AFTER else 1e-6)
+    assert result.prediction.ideal_bits_per_sec == pytest.approx(first, rel=0.15 if before is AFTER else 1e-6)
     assert times[0] < last / first < times[1]
 
 
@@ -120,8 +120,8 @@ def test_before_the_first_step_the_plan_before_is_expected_and_after_the_last_th
 )
 def test_what_is_no_upgrade_is_refused_with_the_reason(engine: Engine, spec: Json, to: Json, said: str) -> None:
     workload = PAIR if spec["family"] == "subways" else {"kind": "permutation"}
-    asked = {"plan": spec, "workload": workload, "engine": "emulation", "emulation": {"upgrade": {"to": to}}}
-    document = ExperimentCreate.model_validate(asked).model_dump(mode="json")
+    request = {"plan": spec, "workload": workload, "engine": "emulation", "emulation": {"upgrade": {"to": to}}}
+    document = ExperimentCreate.model_validate(request).model_dump(mode="json")
     with pytest.raises(ProblemError) as refused:
         read(engine, {**document, "plan": {"spec": spec}})
     assert said in f"{refused.value.detail} {refused.value.errors}"

@@ -17,29 +17,29 @@ Json = dict[str, Any]
 
 
 def by_name(engine: Engine, spec: Json, to: Json | None = None) -> dict[str, Json]:
-    return {one["name"]: one for one in upgrades_of(engine, spec, to)}
+    return {upgrade["name"]: upgrade for upgrade in upgrades_of(engine, spec, to)}
 
 
 def test_a_small_network_can_become_all_three(engine: Engine) -> None:
-    found = by_name(engine, BEFORE)
-    assert list(found) == ["ports", "type-2", "rates"]
-    assert [one["reason"] for one in found.values()] == [None] * 3
-    assert found["ports"]["to"] == AFTER
-    assert {one["switch"] for one in found["ports"]["steps"]} == {
+    result = by_name(engine, BEFORE)
+    assert list(result) == ["ports", "type-2", "rates"]
+    assert [item["reason"] for item in result.values()] == [None] * 3
+    assert result["ports"]["to"] == AFTER
+    assert {step["switch"] for step in result["ports"]["steps"]} == {
         f"<0,{loop}.{tor}>" for loop in "01" for tor in "0123"
     }
-    assert sum(len(one["plug_in"]) for one in found["ports"]["steps"]) == 16
-    moved = found["type-2"]["steps"]
-    assert sum(len(one["take_out"]) for one in moved) == sum(len(one["plug_in"]) for one in moved) == 8
-    assert {rate for one in found["rates"]["steps"] for rate in one["gbps"]} == {25, 100}
-    assert found["rates"]["title"] == "Ports of 25 instead of 10 Gb/s"
+    assert sum(len(step["plug_in"]) for step in result["ports"]["steps"]) == 16
+    moved = result["type-2"]["steps"]
+    assert sum(len(step["take_out"]) for step in moved) == sum(len(step["plug_in"]) for step in moved) == 8
+    assert {rate for step in result["rates"]["steps"] for rate in step["gbps"]} == {25, 100}
+    assert result["rates"]["title"] == "Ports of 25 instead of 10 Gb/s"
 
 
 def test_switches_that_follow_from_a_plan_s_rates_stay(engine: Engine) -> None:
     """Without their numbers, more ports would be more switches, and other ones."""
     spec = {"family": "subways", "type": 1, "p": 1, "q": 4, "l": 4, "clusters": 2, "tor_oversubscription": 1.0}
-    found = by_name(engine, spec)
-    assert [one["reason"] for one in found.values()] == [None] * 3
+    result = by_name(engine, spec)
+    assert [item["reason"] for item in result.values()] == [None] * 3
 
 
 @pytest.mark.parametrize(
@@ -53,13 +53,13 @@ def test_switches_that_follow_from_a_plan_s_rates_stay(engine: Engine) -> None:
     ],
 )
 def test_what_cannot_be_is_told_with_the_reason(engine: Engine, spec: Json, name: str, said: str) -> None:
-    one = by_name(engine, spec)[name]
-    assert said in one["reason"]
-    assert one["steps"] == []
+    item = by_name(engine, spec)[name]
+    assert said in item["reason"]
+    assert item["steps"] == []
 
 
 def test_another_plan_is_told_like_those_that_are_offered(engine: Engine) -> None:
     other = {**AFTER, "server_gbps": 25}
     assert by_name(engine, BEFORE, AFTER).keys() == {"ports", "type-2", "rates"}
     steps = by_name(engine, BEFORE, other)["other"]["steps"]
-    assert all(one["plug_in"] and one["faster"] and one["gbps"] == [25] for one in steps)
+    assert all(step["plug_in"] and step["faster"] and step["gbps"] == [25] for step in steps)

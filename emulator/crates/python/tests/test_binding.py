@@ -150,11 +150,11 @@ def test_the_schema_is_a_schema() -> None:
 
 def test_a_chip_program_is_generated_checked_compared_and_traced() -> None:
     text = engine.chip_bcube(BCUBE, "000")
-    found = json.loads(engine.chip_program(text))
-    assert found["text"] == text
-    assert json.loads(engine.chip_diff(text, found["document"])) == []
+    result = json.loads(engine.chip_program(text))
+    assert result["text"] == text
+    assert json.loads(engine.chip_diff(text, result["document"])) == []
     other = engine.chip_bcube(BCUBE, "001")
-    assert {one["what"].split("[")[0] for one in json.loads(engine.chip_diff(text, other))} == {"VIF", "TCAM"}
+    assert {load["what"].split("[")[0] for load in json.loads(engine.chip_diff(text, other))} == {"VIF", "TCAM"}
     walk = json.loads(engine.chip_walk(BCUBE, "000", "131", 1))
     assert walk["arrived"]
     assert [visit["name"] for visit in walk["visits"]] == walk["path"] == walk["paths"][1]

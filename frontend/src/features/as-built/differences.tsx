@@ -20,17 +20,17 @@ const MOST_ROWS = 14;
 export function Differences({ plan, found }: { plan: Plan; found: AsBuilt }) {
   const kinds = useMemo(() => presentKinds(found), [found]);
   const [chosen, setChosen] = useState<Kind | "all">("all");
-  const kind = kinds.some((one) => one.kind === chosen) ? chosen : "all";
+  const kind = kinds.some((kind) => kind.kind === chosen) ? chosen : "all";
   const titles = useMemo(
     () => new Map(kinds.map(({ kind: name, title }) => [name as string, title])),
     [kinds],
   );
   const shown = useMemo(
-    () => found.differences.filter((one) => kind === "all" || one.kind === kind),
+    () => found.differences.filter((difference) => kind === "all" || difference.kind === kind),
     [found, kind],
   );
   if (kinds.length === 0) return null;
-  const meaning = kinds.find((one) => one.kind === kind)?.meaning;
+  const meaning = kinds.find((item) => item.kind === kind)?.meaning;
   return (
     <section aria-labelledby="as-built-differences">
       <h2 id="as-built-differences">Differences</h2>
@@ -113,26 +113,29 @@ function Cards({ plan, differences, titles }: Rows) {
   return (
     <div className={styles.cards}>
       <ul>
-        {differences.slice(0, count).map((one) => (
-          <li key={`${one.kind} ${one.cable} ${one.found?.where}`} className={styles.card}>
+        {differences.slice(0, count).map((difference) => (
+          <li
+            key={`${difference.kind} ${difference.cable} ${difference.found?.where}`}
+            className={styles.card}
+          >
             <p className={styles.cardHead}>
               <strong>
-                {one.cable === null ? (
+                {difference.cable === null ? (
                   "Not planned"
                 ) : (
-                  <ShowLink plan={plan} cable={one.name} className={styles.touch}>
-                    {one.name}
+                  <ShowLink plan={plan} cable={difference.name} className={styles.touch}>
+                    {difference.name}
                   </ShowLink>
                 )}
               </strong>
-              <span>{titles.get(one.kind)}</span>
+              <span>{titles.get(difference.kind)}</span>
             </p>
             <dl>
-              {one.expected && <Ends title="Expected" ends={one.expected} />}
-              {one.found && <Ends title="Found" ends={one.found} />}
+              {difference.expected && <Ends title="Expected" ends={difference.expected} />}
+              {difference.found && <Ends title="Found" ends={difference.found} />}
             </dl>
             <p className={styles.muted}>
-              {[lengthText(one), one.note, one.found?.where].filter(Boolean).join(" · ")}
+              {[lengthText(difference), difference.note, difference.found?.where].filter(Boolean).join(" · ")}
             </p>
           </li>
         ))}

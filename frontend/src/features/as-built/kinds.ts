@@ -13,7 +13,7 @@ export function presentKinds(
   found: AsBuilt,
 ): { kind: Kind; title: string; meaning: string; count: number }[] {
   return found.kinds
-    .map((one) => ({ ...one, count: found.counts[one.kind] }))
+    .map((kind) => ({ ...kind, count: found.counts[kind.kind] }))
     .filter(({ kind, count }) => kind !== "in_order" && count > 0);
 }
 

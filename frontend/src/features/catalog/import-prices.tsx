@@ -238,9 +238,9 @@ function Preview({ found }: { found: PriceImport }) {
       <div className={styles.preview} role="alert">
         <p className={styles.wrong}>Nothing can be imported until these lines are mended:</p>
         <ul>
-          {found.problems.slice(0, SHOWN).map((one) => (
-            <li key={`${one.line} ${one.message}`}>
-              {one.line}: {one.message}
+          {found.problems.slice(0, SHOWN).map((problem) => (
+            <li key={`${problem.line} ${problem.message}`}>
+              {problem.line}: {problem.message}
             </li>
           ))}
         </ul>
@@ -273,13 +273,13 @@ function Preview({ found }: { found: PriceImport }) {
           </tr>
         </thead>
         <tbody>
-          {changes.slice(0, SHOWN).map((one) => (
-            <tr key={`${one.line} ${one.field}`} className={one.jump ? styles.wrong : undefined}>
-              <td>{one.line.replace("line ", "")}</td>
-              <td title={one.name}>{one.sku}</td>
-              <td>{one.field}</td>
-              <td>{shown(one.before)}</td>
-              <td>{shown(one.after)}</td>
+          {changes.slice(0, SHOWN).map((change) => (
+            <tr key={`${change.line} ${change.field}`} className={change.jump ? styles.wrong : undefined}>
+              <td>{change.line.replace("line ", "")}</td>
+              <td title={change.name}>{change.sku}</td>
+              <td>{change.field}</td>
+              <td>{shown(change.before)}</td>
+              <td>{shown(change.after)}</td>
             </tr>
           ))}
         </tbody>

@@ -6,7 +6,7 @@ import { KINDS, kindName, kindOf, whatText } from "./change-text";
 test("every kind and action that the server writes is said in words", () => {
   const { kind, action } = description.components.schemas.Change.properties;
   expect([...KINDS].sort()).toEqual([...kind.enum].sort());
-  for (const one of KINDS) expect(kindName(one)).toMatch(/^[A-Z]/);
+  for (const kind of KINDS) expect(kindName(kind)).toMatch(/^[A-Z]/);
   expect(action.enum).toContain("renamed");
   expect(whatText({ kind: "plan", action: "renamed" })).toBe("Plan renamed");
 });

@@ -91,7 +91,7 @@ interface Input {
 }
 
 function inputOf(id: string, place: Pick<Input, "server" | "n" | "k">): Input {
-  const { program, packet, inPort } = EXAMPLES.find((one) => one.id === id)!;
+  const { program, packet, inPort } = EXAMPLES.find((example) => example.id === id)!;
   return { ...place, example: id, program, packet, inPort };
 }
 
@@ -110,7 +110,7 @@ function Inputs({
   const id = useId();
   const ofPacket = findings.filter((finding) => finding.where === "packet");
   const ofProgram = findings.filter((finding) => finding.where !== "packet");
-  const options = EXAMPLES.map((one) => ({ value: one.id, label: one.title }));
+  const options = EXAMPLES.map((example) => ({ value: example.id, label: example.title }));
   return (
     <section className={styles.inputs} aria-label="Program and packet">
       <Field label="Example" controlWidth={240}>

@@ -70,7 +70,7 @@ const sameQuestion = (a: Question, b: Pick<Point, "topology" | "kind" | "ratio">
 
 /** The run's points, and the quick prediction's where the run has none yet. */
 export function withQuick(run: readonly Point[], quick: readonly (Question & Point)[]): Point[] {
-  return [...run, ...quick.filter((one) => !run.some((point) => sameQuestion(one, point)))];
+  return [...run, ...quick.filter((item) => !run.some((point) => sameQuestion(item, point)))];
 }
 
 /**

@@ -7,7 +7,7 @@ const MOST = 999_999_999;
 
 /** The currencies of the compared plans other than the base's, each once. */
 export const otherCurrencies = (plans: CompareResponse["plans"], base: number): string[] => [
-  ...new Set(plans.map(({ currency }) => currency).filter((one) => one !== plans[base]?.currency)),
+  ...new Set(plans.map(({ currency }) => currency).filter((item) => item !== plans[base]?.currency)),
 ];
 
 /**
@@ -15,7 +15,7 @@ export const otherCurrencies = (plans: CompareResponse["plans"], base: number): 
  * it are not compared.
  */
 export const withRate = (rates: string[], currency: string, worth: number | null): string[] => [
-  ...rates.filter((one) => !one.startsWith(`${currency}=`)),
+  ...rates.filter((rate) => !rate.startsWith(`${currency}=`)),
   ...(worth !== null && worth >= 1e-6 ? [`${currency}=${Number(worth.toFixed(9))}`] : []),
 ];
 
@@ -37,7 +37,7 @@ export function Rates({
   const others = otherCurrencies(plans, base);
   if (others.length === 0) return null;
   const worth = (currency: string) => {
-    const found = rates.find((one) => one.startsWith(`${currency}=`));
+    const found = rates.find((rate) => rate.startsWith(`${currency}=`));
     return found ? Number(found.slice(4)) : null;
   };
   return (

@@ -146,8 +146,8 @@ function useRackWork({ plan, revision, rack, cable, ticks }: Props, list: number
   const navigate = useNavigate();
   const marks = useMarks(plan, revision, { rack });
   const known = useMemo(() => ticksOf(marks.data ?? []), [marks.data]);
-  const tickOf = (one: number): Tick => ticks.waiting.get(one) ?? known.get(one) ?? OPEN;
-  const isOpen = (one: number) => tickOf(one).state === "open";
+  const tickOf = (item: number): Tick => ticks.waiting.get(item) ?? known.get(item) ?? OPEN;
+  const isOpen = (item: number) => tickOf(item).state === "open";
   const wanted = list.indexOf(cable === undefined ? -1 : (parseCableName(cable) ?? -1));
   // Without one in the URL: the first open cable when the rack's marks came, not the one after each
   // tick.
@@ -160,8 +160,8 @@ function useRackWork({ plan, revision, rack, cable, ticks }: Props, list: number
       replace: true,
     });
   const counts: Counts = { cables: list.length, done: 0, exceptions: 0 };
-  for (const one of list) {
-    const { state } = tickOf(one);
+  for (const item of list) {
+    const { state } = tickOf(item);
     if (state === "done") counts.done++;
     if (state === "exception") counts.exceptions++;
   }
@@ -174,7 +174,7 @@ function useRackWork({ plan, revision, rack, cable, ticks }: Props, list: number
     /** Ticks the cable and moves to the next open one; stays on the last. */
     finish: (tick: Tick) => {
       ticks.tick(list[at]!, tick);
-      show(nextOpen(list, at + 1, (one) => one !== list[at] && isOpen(one)) ?? at);
+      show(nextOpen(list, at + 1, (item) => item !== list[at] && isOpen(item)) ?? at);
     },
     reopen: () => {
       ticks.tick(list[at]!, OPEN);

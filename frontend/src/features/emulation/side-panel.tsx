@@ -65,17 +65,17 @@ export function SidePanel({
         panelId={`${id}`}
         value={side}
         onChange={onSide}
-        items={SIDES.map(({ id: one, label }) => ({
-          id: one,
+        items={SIDES.map(({ id: side, label }) => ({
+          id: side,
           label,
-          ...(one === "break" && struck > 0 && { detail: struck }),
-          ...(one === "events" && session.events.length > 0 && { detail: session.events.length }),
+          ...(side === "break" && struck > 0 && { detail: struck }),
+          ...(side === "events" && session.events.length > 0 && { detail: session.events.length }),
         }))}
       />
       <div
         id={`${id}`}
         role="tabpanel"
-        aria-label={SIDES.find((one) => one.id === side)!.label}
+        aria-label={SIDES.find((item) => item.id === side)!.label}
         className={styles.sideBody}
       >
         {side === "inspect" && (

@@ -22,11 +22,11 @@ function knownSchedules(draft: Draft, engine: Engine): Draft {
     engine === "flow" ? [] : kindsOf(engine === "emulation").map(({ kind }) => String(kind)),
   );
   const known = schedulesOf(draft)
-    .map((one) => ({
-      ...one,
-      kinds: Array.isArray(one.kinds) ? one.kinds.filter((kind) => kinds.has(String(kind))) : [],
+    .map((schedule) => ({
+      ...schedule,
+      kinds: Array.isArray(schedule.kinds) ? schedule.kinds.filter((kind) => kinds.has(String(kind))) : [],
     }))
-    .filter((one) => one.kinds.length > 0);
+    .filter((item) => item.kinds.length > 0);
   return withSchedules(draft, known);
 }
 

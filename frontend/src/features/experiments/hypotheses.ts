@@ -108,6 +108,6 @@ export const newHypothesis = (engine: Engine): JsonObject =>
 export function answeredHypotheses(draft: Draft): Draft {
   const all = hypothesesOf(draft);
   const engine = engineOf(draft);
-  const known = all.filter((one) => METRICS[metricOf(one)].engines.includes(engine));
+  const known = all.filter((item) => METRICS[metricOf(item)].engines.includes(engine));
   return known.length === all.length ? draft : withHypotheses(draft, known);
 }

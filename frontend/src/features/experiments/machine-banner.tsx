@@ -19,7 +19,7 @@ export function MachineBanner({
   mode: string;
   onMode: (mode: string) => void;
 }) {
-  const usable = machine.modes.some((one) => one === mode);
+  const usable = machine.modes.some((item) => item === mode);
   const { hosts } = machine;
   const who = hosts.length > 0 ? plural(hosts.length, "host") : "This machine";
   const lacking = machine.capabilities.filter(({ available }) => !available);

@@ -129,7 +129,7 @@ function OneSchedule({
         <summary>
           {chosen.length === 0
             ? "No types chosen"
-            : chosen.map((kind) => known.find((one) => one.kind === kind)?.title ?? kind).join(", ")}
+            : chosen.map((kind) => known.find((item) => item.kind === kind)?.title ?? kind).join(", ")}
         </summary>
         {known.map(({ kind, title }) => (
           <label key={kind} className={styles.check}>
@@ -140,8 +140,8 @@ function OneSchedule({
                 change(
                   "kinds",
                   known
-                    .map((one) => one.kind)
-                    .filter((one) => (one === kind ? event.target.checked : chosen.includes(one))),
+                    .map((item) => item.kind)
+                    .filter((item) => (item === kind ? event.target.checked : chosen.includes(item))),
                 )
               }
             />

@@ -42,7 +42,7 @@ export default function UpgradeField({
     retry: false,
   });
   const upgrades = data?.upgrades ?? [];
-  const chosen = to && upgrades.find((one) => sameTopology(one.to, to));
+  const chosen = to && upgrades.find((upgrade) => sameTopology(upgrade.to, to));
   const reasons = upgrades.filter(({ name, reason }) => reason !== null && name !== "other");
   const none = upgrades.length > 0 && upgrades.every(({ reason }) => reason !== null);
   return (
@@ -68,7 +68,7 @@ export default function UpgradeField({
               })),
             ]}
             onChange={(name) => {
-              const found = upgrades.find((one) => one.name === name);
+              const found = upgrades.find((upgrade) => upgrade.name === name);
               onChange(
                 withEmulation(
                   draft,

@@ -55,8 +55,8 @@ export function bytesIn(base64: string): number {
  */
 export function withModule(services: readonly JsonObject[], file: string, module: string): JsonObject[] {
   const name = serviceName(file);
-  if (services.some((one) => one.name === name))
-    return services.map((one) => (one.name === name ? { ...one, module } : one));
+  if (services.some((service) => service.name === name))
+    return services.map((service) => (service.name === name ? { ...service, module } : service));
   const ids = services.map(({ id }) => (typeof id === "number" ? id : FIRST_ID));
   return [...services, { name, id: Math.min(LAST_ID, Math.max(FIRST_ID - 1, ...ids) + 1), module }];
 }
@@ -74,7 +74,10 @@ export function fileProblem(
   if (file.size === 0) return `${name} is empty. Build the service again.`;
   if (file.size > MOST_FILE_BYTES)
     return `${name} is too large: ${(file.size / 1e6).toFixed(1)} MB. A module may be 128 KiB, as text 1 MB: build it for size.`;
-  if (services.length >= MOST_SERVICES && !services.some((one) => one.name === serviceName(file.name)))
+  if (
+    services.length >= MOST_SERVICES &&
+    !services.some((service) => service.name === serviceName(file.name))
+  )
     return `${name} would be service ${services.length + 1}, but a run has at most ${MOST_SERVICES}. Remove one first.`;
   return null;
 }

@@ -50,7 +50,7 @@ export function questionOf(values: Values, plan: LifeQuestion["plan"]): LifeQues
     ...(values.visits === null ? [] : [{ visit_months: values.visits }]),
     ...(values.below === null ? [] : [{ visit_below: values.below / 100 }]),
   ];
-  const kits = values.kit ? visits.map((one) => ({ ...one, spares: values.spares })) : [];
+  const kits = values.kit ? visits.map((visit) => ({ ...visit, spares: values.spares })) : [];
   const rates = Object.entries(values.rates).map(([part, percent]) => [part, percent / 100]);
   return {
     plan,

@@ -121,9 +121,9 @@ function PointChoice({ log, shown }: { log: PacketLog; shown: Simulated | Simula
         <Select
           id={id}
           value={String(shown.point)}
-          options={log.points.map((one) => ({
-            value: String(one.point),
-            label: pointText({ kind: one.failure_kind, ratio: one.failure_ratio, seed: one.seed }),
+          options={log.points.map((point) => ({
+            value: String(point.point),
+            label: pointText({ kind: point.failure_kind, ratio: point.failure_ratio, seed: point.seed }),
           }))}
           onChange={(point) =>
             void navigate({

@@ -21,7 +21,7 @@ export function FrontView({ search, asked, metrics }: Props) {
   const open = async (point: FoundPoint) => {
     await navigate({ to: "/plans/new", search: { spec: await encodeSpec(point.spec) } });
   };
-  const metric = (name: string) => metrics.find((one) => one.name === name);
+  const metric = (name: string) => metrics.find((metric) => metric.name === name);
   const [x, y] = [metric(asked.minimise), metric(asked.maximise)];
   const front = [...search.front].sort(
     (a, b) => (a.values[asked.minimise] ?? 0) - (b.values[asked.minimise] ?? 0),
@@ -54,7 +54,7 @@ export function FrontView({ search, asked, metrics }: Props) {
           yLabel={withUnit(y, document?.book.currency)}
           xFormat={(value) => formatShort(value, 2)}
           yFormat={(value) => formatShort(value, 2)}
-          onOpen={(id) => void open(front.find((one) => String(one.number) === id)!)}
+          onOpen={(id) => void open(front.find((item) => String(item.number) === id)!)}
         />
       )}
       {front.length > 0 && (
@@ -136,7 +136,7 @@ const text = (value: number | undefined) =>
 
 /** Where the candidates ended. */
 function Tally({ document, metrics }: { document: SearchDocument; metrics: readonly SearchMetric[] }) {
-  const title = (name: string) => metrics.find((one) => one.name === name)?.title ?? name;
+  const title = (name: string) => metrics.find((metric) => metric.name === name)?.title ?? name;
   const n = (value: number) => formatNumber(value);
   return (
     <>
@@ -162,11 +162,11 @@ function Tally({ document, metrics }: { document: SearchDocument; metrics: reado
           </tr>
         </thead>
         <tbody>
-          {document.constraints.map((one, index) => (
+          {document.constraints.map((constraint, index) => (
             <tr key={index}>
-              <th scope="row">{title(one.metric)}</th>
-              <td>{n(one.left_out)}</td>
-              <td>{one.nearest === null ? "–" : text(one.nearest)}</td>
+              <th scope="row">{title(constraint.metric)}</th>
+              <td>{n(constraint.left_out)}</td>
+              <td>{constraint.nearest === null ? "–" : text(constraint.nearest)}</td>
             </tr>
           ))}
         </tbody>

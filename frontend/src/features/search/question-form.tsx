@@ -29,7 +29,7 @@ interface Props {
 
 export function QuestionForm({ values, onValues, metrics, families, findings }: Props) {
   const set = (change: Partial<Values>) => onValues({ ...values, ...change });
-  const options = metrics.map((one) => ({ value: one.name, label: one.title }));
+  const options = metrics.map((metric) => ({ value: metric.name, label: metric.title }));
   const others = findings.filter(({ where }) => !where.startsWith("constraints["));
   return (
     <>
@@ -78,7 +78,7 @@ export function QuestionForm({ values, onValues, metrics, families, findings }: 
                 onChange={(event) =>
                   set({
                     without: event.target.checked
-                      ? values.without.filter((one) => one !== family)
+                      ? values.without.filter((item) => item !== family)
                       : [...values.without, family],
                   })
                 }
@@ -138,42 +138,42 @@ function Failures({ values, set }: { values: Values; set: (change: Partial<Value
 }
 
 function Constraints({ values, onValues, metrics, findings }: Omit<Props, "families">) {
-  const options = metrics.map((one) => ({ value: one.name, label: one.title }));
+  const options = metrics.map((metric) => ({ value: metric.name, label: metric.title }));
   const change = (id: number, to: Partial<Row>) =>
-    onValues({ ...values, rows: values.rows.map((one) => (one.id === id ? { ...one, ...to } : one)) });
+    onValues({ ...values, rows: values.rows.map((item) => (item.id === id ? { ...item, ...to } : item)) });
   return (
     <Section title="Constraints">
       <ul className={styles.rows}>
-        {values.rows.map((one, index) => {
+        {values.rows.map((item, index) => {
           const message = messageOf(index, findings);
-          const metric = metrics.find(({ name }) => name === one.metric);
-          const title = metric?.title ?? one.metric;
+          const metric = metrics.find(({ name }) => name === item.metric);
+          const title = metric?.title ?? item.metric;
           return (
-            <li key={one.id} className={styles.row}>
+            <li key={item.id} className={styles.row}>
               <Select
                 aria-label={`Metric ${index + 1}`}
-                value={one.metric}
+                value={item.metric}
                 options={options}
-                onChange={(name) => change(one.id, { metric: name })}
+                onChange={(name) => change(item.id, { metric: name })}
               />
               <Select
                 aria-label={`${title}: relation`}
-                value={one.relation}
+                value={item.relation}
                 options={RELATIONS}
-                onChange={(relation) => change(one.id, { relation: relation as Row["relation"] })}
+                onChange={(relation) => change(item.id, { relation: relation as Row["relation"] })}
               />
               <TextInput
                 aria-label={`${title}: value`}
                 aria-invalid={message !== undefined || undefined}
                 title={metric?.units.filter(Boolean).join(", ")}
-                value={one.value}
-                onChange={(event) => change(one.id, { value: event.target.value })}
+                value={item.value}
+                onChange={(event) => change(item.id, { value: event.target.value })}
               />
               <Button
                 small
                 look="quiet"
                 aria-label={`Remove ${title}`}
-                onClick={() => onValues({ ...values, rows: values.rows.filter(({ id }) => id !== one.id) })}
+                onClick={() => onValues({ ...values, rows: values.rows.filter(({ id }) => id !== item.id) })}
               >
                 ×
               </Button>

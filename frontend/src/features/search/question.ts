@@ -50,7 +50,7 @@ export const initial = (): Values => ({
 export function questionOf(values: Values, families: readonly string[]): SearchQuestion {
   const tried = families.filter((family) => !values.without.includes(family));
   return {
-    constraints: values.rows.map((one) => ({ metric: one.metric, [one.relation]: one.value })),
+    constraints: values.rows.map((row) => ({ metric: row.metric, [row.relation]: row.value })),
     objectives: [
       { metric: values.minimise, goal: "minimise" },
       ...(values.maximise === "" ? [] : [{ metric: values.maximise, goal: "maximise" }]),

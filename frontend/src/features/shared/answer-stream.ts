@@ -52,7 +52,7 @@ export function useAnswerStream<Question, State extends Answering>(stream: Answe
           if (own.signal.aborted) return;
           const told = events.map(({ event, data }) => ({ event, data: JSON.parse(data) }));
           if (told.length > 0)
-            setState((before) => told.reduce((so, one) => afterEvent(stream, so, one), before));
+            setState((before) => told.reduce((so, item) => afterEvent(stream, so, item), before));
         }
         setState((before) => ended(stream, before));
       } catch (error) {

@@ -55,8 +55,8 @@ export function legsOf(model: PlanModel, cable: number): number[] {
   if (!leg[cable]) return [cable];
   const device = trunk[cable] === 1 ? aDevice[cable]! : bDevice[cable]!;
   return [...csrSlice(model.deviceCables, device)]
-    .filter((one) => leg[one] && lead[one] === lead[cable])
-    .sort((one, other) => leg[one]! - leg[other]!);
+    .filter((item) => leg[item] && lead[item] === lead[cable])
+    .sort((item, other) => leg[item]! - leg[other]!);
 }
 
 /** "Leg 2 of 4 of C00012"; empty for a cable without legs. */
@@ -72,8 +72,8 @@ export function breakoutText(model: PlanModel, cable: number): string {
  */
 export function cableLabel(model: PlanModel, cable: number, fromB = false): string {
   const { aDevice, aPort, bDevice, bPort, trunk } = model.cables;
-  const a = (one: number) => endName(model, aDevice[one]!, aPort[one]!);
-  const b = (one: number) => endName(model, bDevice[one]!, bPort[one]!);
+  const a = (item: number) => endName(model, aDevice[item]!, aPort[item]!);
+  const b = (item: number) => endName(model, bDevice[item]!, bPort[item]!);
   const [near, far] = fromB ? [b, a] : [a, b];
   if (trunk[cable] !== (fromB ? 2 : 1)) return `${near(cable)}/${far(cable)}`;
   const legs = legsOf(model, cable);

@@ -154,16 +154,16 @@ def _print(shell: OpenShell, connection: socket.socket) -> None:
 
 
 def _host(hosts: Hosts, name: str) -> Host:
-    found = next((host for host in hosts.every if host.name == name), None)
-    if found is None:
+    result = next((host for host in hosts.every if host.name == name), None)
+    if result is None:
         raise not_found(f"host named {name!r}")
-    return found
+    return result
 
 
 def _answers(path: Path) -> bool:
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as one:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as item:
         try:
-            one.connect(str(path))
+            item.connect(str(path))
         except OSError:
             return False
     return True

@@ -56,21 +56,21 @@ class ServerChip:
         value, mask = _quoted(change.value), _quoted(change.mask)
         action = Action(**change.action.model_dump(exclude_none=True))
         self.execute(f"SetLookupTable({table}, {i}, {change.iudlk}, {value}, {mask}, {action});")
-        return next(one for one in self.state().entries if (one.table, one.i) == (table, i))
+        return next(entry for entry in self.state().entries if (entry.table, entry.i) == (table, i))
 
     def clear_entry(self, table: schemas.TableName, i: int) -> None:
         self.execute(f"ClearLookupTable({table}, {i});")
 
     def set_vif(self, i: int, change: schemas.ChipVifChange) -> schemas.ChipVif:
         self.execute(f"SetVIfTable({i}, {_quoted(change.dmac)}, {_quoted(change.smac)}, {change.oport});")
-        return next(one for one in self.state().vifs if one.i == i)
+        return next(vif for vif in self.state().vifs if vif.i == i)
 
     def clear_vif(self, i: int) -> None:
         self.execute(f"ClearVIfTable({i});")
 
     def registers(self) -> schemas.ChipRegisters:
-        found = self.state().registers if self.in_user_space else registers.read_all(*self._place(), self.run_id)
-        return schemas.ChipRegisters(server=self.name, registers=found)
+        result = self.state().registers if self.in_user_space else registers.read_all(*self._place(), self.run_id)
+        return schemas.ChipRegisters(server=self.name, registers=result)
 
     def register(self, name: str) -> schemas.ChipRegister:
         if self.in_user_space:
@@ -87,13 +87,13 @@ class ServerChip:
         return schemas.ChipRegister(server=self.name, name=name, value=written)
 
     def send(self, asked: schemas.ChipPacket) -> schemas.ChipSent:
-        found = self._ask(serverswitch.SEND, bytes([asked.port]) + _bytes(asked.packet))
-        return schemas.ChipSent(sent=found[:1] == b"\0", reason=found[1:].decode(errors="replace") or None)
+        result = self._ask(serverswitch.SEND, bytes([asked.port]) + _bytes(asked.packet))
+        return schemas.ChipSent(sent=result[:1] == b"\0", reason=result[1:].decode(errors="replace") or None)
 
     def trace(self, asked: schemas.ChipPacket) -> ChipTrace:
-        found = self._ask(serverswitch.TRACE, bytes([asked.port]) + _bytes(asked.packet))
+        result = self._ask(serverswitch.TRACE, bytes([asked.port]) + _bytes(asked.packet))
         with self._readable():
-            return ChipTrace.model_validate_json(found)
+            return ChipTrace.model_validate_json(result)
 
     def take(self) -> list[schemas.ChipPunt]:
         """Packets for the CPU since the last call."""
@@ -130,7 +130,11 @@ class ServerChip:
             except (FabricError, FabricGoneError) as error:
                 raise self._silent(host.said(error.detail)) from error
         mounts = [
-            one["mount"] for run in runs if run["run"] == self.run_id for one in run["servers"] if one["id"] == server
+            item["mount"]
+            for run in runs
+            if run["run"] == self.run_id
+            for item in run["servers"]
+            if item["id"] == server
         ]
         if not mounts:
             raise self._silent("the run has no network now")
@@ -146,11 +150,11 @@ class ServerChip:
         request = serverswitch.framed(kind, 1, body)[4:].hex()
         with FabricClient(host.socket) as fabric:
             try:
-                found = fabric.call("chip", ANSWER_SECS, run=self.run_id, server=server, request=request)
+                result = fabric.call("chip", ANSWER_SECS, run=self.run_id, server=server, request=request)
             except (FabricError, FabricGoneError) as error:
                 raise self._silent(host.said(error.detail)) from error
         try:
-            return serverswitch.answered(bytes.fromhex(found["answer"]))
+            return serverswitch.answered(bytes.fromhex(result["answer"]))
         except ChipError as error:
             raise ProblemError(
                 422, "chip-refuses", str(error), errors=[FieldError(field=f"body ({error.code})", message=str(error))]

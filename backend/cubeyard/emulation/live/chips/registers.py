@@ -43,5 +43,5 @@ def _ask(host: Host, server: int, run_id: str, **asked: str | int) -> dict[str, 
             if error.code == "fabric-bad-input":
                 raise
             raise ProblemError(409, "no-registers", f"The chip has no registers: {host.said(error.detail)}") from error
-    found: dict[str, int] = answer["registers"]
-    return found
+    registers: dict[str, int] = answer["registers"]
+    return registers

@@ -47,26 +47,26 @@ def decoded(frame: bytes, network: Network) -> Decoded:
     """Decodes a packet from its Ethernet header on; it can be truncated."""
     if len(frame) < ETHERNET_BYTES:
         return Decoded("other", text=f"Ethernet, {CUT}")
-    found = Decoded("other")
+    result = Decoded("other")
     kind = int.from_bytes(frame[12:14])
     payload = frame[ETHERNET_BYTES:]
     try:
         if kind == IPV4:
-            _ipv4(payload, network, found)
+            _ipv4(payload, network, result)
         elif kind == ARP:
-            _arp(payload, network, found)
+            _arp(payload, network, result)
         elif kind == IPV6:
-            found.source, found.destination = str(IPv6Address(payload[8:24])), str(IPv6Address(payload[24:40]))
-            found.addresses |= {found.source, found.destination}
-            found.text = f"IPv6, next header {payload[6]}"
+            result.source, result.destination = str(IPv6Address(payload[8:24])), str(IPv6Address(payload[24:40]))
+            result.addresses |= {result.source, result.destination}
+            result.text = f"IPv6, next header {payload[6]}"
         elif stands_at(network.protocol, "ether_type", kind):
-            found.header = header_values(network.protocol, payload, network.servers)
-            found.text = network.protocol["title"]
+            result.header = header_values(network.protocol, payload, network.servers)
+            result.text = network.protocol["title"]
         else:
-            found.text = f"Ethernet type 0x{kind:04x}"
+            result.text = f"Ethernet type 0x{kind:04x}"
     except (struct.error, IndexError, ValueError):
-        found.text = f"{found.text}, {CUT}" if found.text else CUT
-    return found
+        result.text = f"{result.text}, {CUT}" if result.text else CUT
+    return result
 
 
 def name_of(address: str, network: Network) -> str:

@@ -48,13 +48,13 @@ async def feed(target: Target, run_id: str, asked: StreamRequest) -> AsyncGenera
         writer.write(orjson.dumps({"id": 1, "method": "capture", "params": params}) + b"\n")
         await writer.drain()
         while True:
-            said = await _line(reader)
-            if "part" in said:
-                yield bytes.fromhex(said["part"])
+            message = await _line(reader)
+            if "part" in message:
+                yield bytes.fromhex(message["part"])
                 continue
-            if said.get("error") is not None:
-                raise FabricError(said["error"])
-            result = said["result"]
+            if message.get("error") is not None:
+                raise FabricError(message["error"])
+            result = message["result"]
             yield bytes.fromhex(result["pcapng"])
             yield Ended(result["end"], result["packets"], result["missed"])
             return

@@ -35,18 +35,22 @@ def stands_at(protocol: Json, place: str, value: int) -> bool:
 def header_values(protocol: Json, header: bytes, servers: Mapping[int, str]) -> list[HeaderValue]:
     """The header's fields in order, as far as the bytes go; servers by id with their names."""
     fields = protocol["header"]["fields"]
-    numbers = {one["name"]: _numbers(one, header) for one in fields}
+    numbers = {field["name"]: _numbers(field, header) for field in fields}
     values: list[HeaderValue] = []
-    for one in fields:
-        found = numbers[one["name"]]
-        if not found:
+    for field in fields:
+        result = numbers[field["name"]]
+        if not result:
             continue
-        if one["used"]:
-            found = found[: next(iter(numbers[one["used"]]), 0)]
-        text = " ".join(_text(one, number, servers) for number in found) or "none"
+        if field["used"]:
+            result = result[: next(iter(numbers[field["used"]]), 0)]
+        text = " ".join(_text(field, number, servers) for number in result) or "none"
         values.append(
             HeaderValue.model_construct(
-                name=one["name"], title=one["title"], value=text, unit=one["unit"], description=one["description"]
+                name=field["name"],
+                title=field["title"],
+                value=text,
+                unit=field["unit"],
+                description=field["description"],
             )
         )
     return values

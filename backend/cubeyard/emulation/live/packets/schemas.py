@@ -77,6 +77,6 @@ class PacketsEnd(Model):
 def event_schemas(ref_template: str) -> dict[str, Any]:
     """The JSON schemas of what events hold, by name."""
     _, schema = models_json_schema(
-        [(one, "serialization") for one in (PacketNews, PacketsEnd)], ref_template=ref_template
+        [(item, "serialization") for item in (PacketNews, PacketsEnd)], ref_template=ref_template
     )
     return schema["$defs"]

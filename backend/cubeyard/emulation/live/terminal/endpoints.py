@@ -48,11 +48,11 @@ def read_terminal(engine: EngineOf, request: Request, id: Id, name: ServerName) 
     terminals: Terminals = state.terminals
     hosts = Hosts.of(state.settings, Place.of(state.settings))
     with state.database.session() as session:
-        found = SessionService(session, engine).terminal(id, name, hosts)
-    reason = terminals.refusal(found.mode)
+        result = SessionService(session, engine).terminal(id, name, hosts)
+    reason = terminals.refusal(result.mode)
     if not reason:
         try:
-            _check(state.settings, hosts, found)
+            _check(state.settings, hosts, result)
         except ProblemError as error:
             reason = error.detail
     return terminals.state(reason)
@@ -78,11 +78,11 @@ async def terminal(
     offered = websocket.scope.get("subprotocols") or []
     await websocket.accept(SUBPROTOCOL if SUBPROTOCOL in offered else None)
     terminals: Terminals = websocket.app.state.terminals
-    asked = _Asked(id, name, columns, rows)
+    request = _Asked(id, name, columns, rows)
     try:
-        found = await run_sync(_found, websocket, asked)
-        with terminals.place(found.mode):
-            await converse(websocket, terminals, lambda: _open(websocket, found, asked))
+        result = await run_sync(_found, websocket, request)
+        with terminals.place(result.mode):
+            await converse(websocket, terminals, lambda: _open(websocket, result, request))
     except ProblemError as error:
         await ended(websocket, schemas.TerminalEnd(reason=error.detail, exit_code=None))
 

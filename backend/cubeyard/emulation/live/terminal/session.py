@@ -162,13 +162,13 @@ class _Session:
     async def until_end(self) -> TerminalEnd:
         """Why it ended. The first of four that returns decides."""
         every = (self._printing(), self._typing(), self._looking(), self._allowed())
-        work = [asyncio.ensure_future(one) for one in every]
+        work = [asyncio.ensure_future(item) for item in every]
         try:
             done, _ = await asyncio.wait(work, return_when=asyncio.FIRST_COMPLETED)
             return next(iter(done)).result()
         finally:
-            for one in work:
-                one.cancel()
+            for item in work:
+                item.cancel()
             await asyncio.gather(*work, return_exceptions=True)
 
     async def _printing(self) -> TerminalEnd:

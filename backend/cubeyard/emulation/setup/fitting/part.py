@@ -43,7 +43,7 @@ def part_around_busiest(topology: Json, most: int) -> Part | None:
     if len(switches) < 2:
         switches |= dict.fromkeys(list(above)[:2])
     network.add_between(switches, list(above))
-    names = {one for few in servers.values() for one in few} | set(switches)
+    names = {item for few in servers.values() for item in few} | set(switches)
     part = {
         **topology,
         "nodes": [node for node in topology["nodes"] if node["name"] in names],
@@ -58,7 +58,7 @@ def _servers(network: _Read, near: list[str], most: int) -> dict[str, list[str]]
     result: dict[str, list[str]] = {}
     left, taken = most, set[str]()
     for place, switch in enumerate(near):
-        own = [one for one in network.servers_of[switch] if one not in taken]
+        own = [item for item in network.servers_of[switch] if item not in taken]
         limit = left if place or len(near) == 1 else max(1, left // 2)
         result[switch] = own[:limit]
         taken |= set(result[switch])
@@ -109,6 +109,6 @@ class _Read:
     def add_between(self, switches: dict[str, None], near: list[str]) -> None:
         """Further switches that join at least two of those chosen: other paths for the same
         packets."""
-        between = [one for one in near if one not in switches and not self.servers_of[one]]
-        joining = [one for one in between if sum(other in switches for other in self._near[one]) >= 2]
+        between = [item for item in near if item not in switches and not self.servers_of[item]]
+        joining = [item for item in between if sum(other in switches for other in self._near[item]) >= 2]
         switches |= dict.fromkeys(joining[:MAX_BETWEEN])

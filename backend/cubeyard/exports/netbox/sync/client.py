@@ -66,8 +66,8 @@ class NetboxClient:
         """All objects of a list that match the query, ordered by id."""
         out: list[Json] = []
         while True:
-            asked = {**(query or {}), "limit": PAGE, "offset": len(out), "ordering": "id"}
-            page = self.call("GET", f"{path}?{urlencode(asked, doseq=True)}")
+            request = {**(query or {}), "limit": PAGE, "offset": len(out), "ordering": "id"}
+            page = self.call("GET", f"{path}?{urlencode(request, doseq=True)}")
             out += page["results"]
             if len(out) >= page["count"] or not page["results"]:
                 return out
@@ -84,7 +84,7 @@ class NetboxClient:
 
     def delete(self, path: str, ids: Sequence[int]) -> None:
         if ids:
-            self.call("DELETE", path, [{"id": one} for one in ids])
+            self.call("DELETE", path, [{"id": item} for item in ids])
 
     def call(self, method: str, path: str, body: object = None) -> Any:
         """Sends one request. Raises `NetboxBusyError` if it can be repeated, `NetboxError` if
@@ -139,11 +139,11 @@ def _words(content: bytes) -> str:
 def _refusal(content: bytes, body: object) -> str:
     """The first object of a list that NetBox refused, with NetBox's message."""
     try:
-        told = json.loads(content)
+        reported = json.loads(content)
     except json.JSONDecodeError:
         return _words(content)
-    if isinstance(told, list) and isinstance(body, list):
-        for sent, one in zip(body, told, strict=False):
-            if one:
-                return f"{json.dumps(one)[:_MAX_SHOWN_CHARACTERS]} of {json.dumps(sent)[:_MAX_SHOWN_CHARACTERS]}"
-    return json.dumps(told)[:_MAX_SHOWN_CHARACTERS]
+    if isinstance(reported, list) and isinstance(body, list):
+        for sent, load in zip(body, reported, strict=False):
+            if load:
+                return f"{json.dumps(load)[:_MAX_SHOWN_CHARACTERS]} of {json.dumps(sent)[:_MAX_SHOWN_CHARACTERS]}"
+    return json.dumps(reported)[:_MAX_SHOWN_CHARACTERS]

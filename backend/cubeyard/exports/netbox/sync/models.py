@@ -50,7 +50,7 @@ def same(wanted: object, found: object) -> bool:
 
 
 def _fields(*names: str) -> Callable[[Json], Key]:
-    return lambda one: tuple(one.get(name) for name in names)
+    return lambda item: tuple(item.get(name) for name in names)
 
 
 def cable_ends(one: Json) -> Key:

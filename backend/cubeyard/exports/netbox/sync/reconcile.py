@@ -41,13 +41,13 @@ class _Sync:
 
     def run(self) -> Iterator[ModelChange]:
         records = self._records
-        found, change = self._to.named(models.SITES, list(records.sites()), "name")
+        result, change = self._to.named(models.SITES, list(records.sites()), "name")
         yield change
-        site = found[records.site]
+        site = result[records.site]
         rows = [{**row, "site": site} for row in records.locations()]
-        found, change = self._to.named(models.LOCATIONS, rows, "name", {"site_id": site})
+        result, change = self._to.named(models.LOCATIONS, rows, "name", {"site_id": site})
         yield change
-        location = found[records.location]
+        location = result[records.location]
         makers, change = self._to.named(models.MANUFACTURERS, list(records.manufacturers()), "name")
         yield change
         roles, change = self._to.named(models.DEVICE_ROLES, list(records.device_roles()), "name")
@@ -90,11 +90,11 @@ class _Sync:
             for row in library
         ]  # fmt: skip
         query = {"manufacturer_id": sorted(set(makers.values()))}
-        found, change = self._to.each(models.DEVICE_TYPES, rows, query)
+        result, change = self._to.each(models.DEVICE_TYPES, rows, query)
         yield change
         names = {number: name for name, number in makers.items()}
-        for one in found.values():
-            types[names[one["manufacturer"]], str(one["model"])] = one["id"]
+        for item in result.values():
+            types[names[item["manufacturer"]], str(item["model"])] = item["id"]
         inlets: dict[Key, Json] = {}
         for model, kind in (
             (models.INTERFACE_TEMPLATES, "interfaces"),
@@ -105,9 +105,9 @@ class _Sync:
             # A type that existed before is shared and not changed: its devices get missing
             # components one by one.
             templates = [
-                {"device_type": one["id"], **_fed(component, inlets, one["id"])}
+                {"device_type": item["id"], **_fed(component, inlets, item["id"])}
                 for row in library
-                if not (one := found[makers[str(row["manufacturer"])], row["model"]]).get("device_count")
+                if not (item := result[makers[str(row["manufacturer"])], row["model"]]).get("device_count")
                 for component in row[kind]
             ]
             made, change = self._to.each(
@@ -166,8 +166,8 @@ class _Sync:
             kind = str(row[f"side_{side}_type"])
             device, panel = row[f"side_{side}_device"], str(row.get(f"side_{side}_power_panel") or "")
             owner = devices[str(device)] if device else panels[panel]
-            found = ends[kind.removeprefix("dcim.")][owner, row[f"side_{side}_name"]]
-            return [{"object_type": kind, "object_id": found["id"]}]
+            result = ends[kind.removeprefix("dcim.")][owner, row[f"side_{side}_name"]]
+            return [{"object_type": kind, "object_id": result["id"]}]
 
         cables = [
             {
@@ -191,11 +191,11 @@ class _Sync:
         """Removes moving devices from their units first: two devices that swap positions would
         collide."""
         moving = [
-            one["id"]
-            for key, one in found.items()
+            item["id"]
+            for key, item in found.items()
             if key in wanted
-            and one.get("position")
-            and not all(same(wanted[key].get(name), one.get(name)) for name in ("rack", "position", "device_type"))
+            and item.get("position")
+            and not all(same(wanted[key].get(name), item.get(name)) for name in ("rack", "position", "device_type"))
         ]
         _ = change
         self._to.in_pieces(
@@ -205,11 +205,11 @@ class _Sync:
     def _empty(self, wanted: dict[Key, Json], found: dict[Key, Json], change: ModelChange) -> None:
         """Empties bays whose device moves, since a device can be in only one bay."""
         leaving = [
-            one["id"]
-            for key, one in found.items()
+            item["id"]
+            for key, item in found.items()
             if key in wanted
-            and one.get("installed_device")
-            and one["installed_device"] != wanted[key]["installed_device"]
+            and item.get("installed_device")
+            and item["installed_device"] != wanted[key]["installed_device"]
         ]
         _ = change
         path = models.DEVICE_BAYS.path
@@ -221,11 +221,11 @@ class _Sync:
         """Deletes cables between a port of the plan and a port that the plan does not connect it
         to."""
         ports = {port for key in wanted for port in _ports(key)}
-        wrong = {key: one for key, one in found.items() if key not in wanted and ports & _ports(key)}
-        for one in wrong.values():
-            change.say(f"delete cable {one.get('label') or one['id']}: it joins other ports than the plan's")
+        wrong = {key: item for key, item in found.items() if key not in wanted and ports & _ports(key)}
+        for item in wrong.values():
+            change.say(f"delete cable {item.get('label') or item['id']}: it joins other ports than the plan's")
 
-        change.doomed = [one["id"] for one in wrong.values()]
+        change.doomed = [item["id"] for item in wrong.values()]
 
         def delete(ids: Sequence[int]) -> None:
             self._client.delete(models.CABLES.path, ids)

@@ -85,8 +85,8 @@ class Writer:
         self, model: Model, rows: list[Any], name: str, query: Json | None = None, before: Before | None = None
     ) -> tuple[dict[str, int], ModelChange]:
         """Like `each`, with the ids by the names of the wanted objects."""
-        found, change = self.each(model, rows, query, before)
-        return {str(row[name]): found[model.key(row)]["id"] for row in rows}, change
+        result, change = self.each(model, rows, query, before)
+        return {str(row[name]): result[model.key(row)]["id"] for row in rows}, change
 
     def each(
         self, model: Model, rows: Sequence[Json], query: Json | None = None, before: Before | None = None
@@ -100,11 +100,11 @@ class Writer:
         while True:
             done = change.written
             try:
-                found = self._read(model, wanted, query)
+                result = self._read(model, wanted, query)
                 if before is not None:
-                    before(wanted, found, change)
-                self._write(model, wanted, found, change, pace)
-                return found, change
+                    before(wanted, result, change)
+                self._write(model, wanted, result, change, pace)
+                return result, change
             except NetboxError as error:
                 if isinstance(error, NetboxBusyError):
                     refusals_left = _MAX_REFUSALS
@@ -150,15 +150,15 @@ class Writer:
     def _read(self, model: Model, wanted: Mapping[Key, Json], query: Json | None) -> dict[Key, Json]:
         """The existing objects by key; empty for a site, type or manufacturer that exists only in
         the dry run."""
-        asked = dict(query or {})
-        for name, value in asked.items():
-            known = [one for one in value if one > 0] if isinstance(value, list) else value
+        request = dict(query or {})
+        for name, value in request.items():
+            known = [item for item in value if item > 0] if isinstance(value, list) else value
             if known == [] or (isinstance(known, int) and known < 0):
                 return {}
-            asked[name] = known
-        if not wanted and not asked:
+            request[name] = known
+        if not wanted and not request:
             return {}
-        return {model.key(one): one for one in map(plain, self.client.all(model.path, asked))}
+        return {model.key(item): item for item in map(plain, self.client.all(model.path, request))}
 
     def _write(
         self, model: Model, wanted: dict[Key, Json], found: dict[Key, Json], change: ModelChange, pace: Pace
@@ -170,7 +170,7 @@ class Writer:
         change.extra = sum(1 for key in found if key not in wanted) if model in _WHOLE_SITE else 0
         places = {key: place for place, key in enumerate(wanted)}
         change.missing = [places[key] for key in missing]
-        change.differing = {places[key]: one["id"] for key, one in differing.items()}
+        change.differing = {places[key]: item["id"] for key, item in differing.items()}
 
         def tell() -> None:
             if self._progress is not None:
@@ -183,7 +183,7 @@ class Writer:
             tell()
 
         def make(keys: Sequence[Key]) -> None:
-            made = [plain(one) for one in self.client.create(model.path, [wanted[key] for key in keys])]
+            made = [plain(item) for item in self.client.create(model.path, [wanted[key] for key in keys])]
             self._made(keys, made, wanted, found, change)
             tell()
 
@@ -201,9 +201,9 @@ class Writer:
         found: dict[Key, Json],
         change: ModelChange,
     ) -> None:
-        for key, one in zip(keys, made, strict=True):
-            found[key] = one
-            change.say(f"create {title_of(wanted[key], one)}")
+        for key, item in zip(keys, made, strict=True):
+            found[key] = item
+            change.say(f"create {title_of(wanted[key], item)}")
         change.created += len(keys)
 
     def _imagined(self, wanted: Json) -> Json:
@@ -215,17 +215,17 @@ def _differing(model: Model, wanted: dict[Key, Json], found: dict[Key, Json], ch
     """Differences of the existing objects in fields that the plan owns: the id and the fields to
     set, by key."""
     out: dict[Key, Json] = {}
-    for key, one in wanted.items() if model.owned else ():
+    for key, item in wanted.items() if model.owned else ():
         there = found.get(key)
         if there is None:
             continue
-        fields = {name: one[name] for name in model.owned if name in one and not same(one[name], there.get(name))}
+        fields = {name: item[name] for name in model.owned if name in item and not same(item[name], there.get(name))}
         if fields:
             out[key] = {"id": there["id"], **fields}
             before = {name: there.get(name) for name in fields}
             # Filling an empty field is not listed as a difference; replacing a value is.
             if any(value not in (None, "") for value in before.values()):
-                change.say(f"change {title_of(one, there)}: {before} becomes {fields}")
+                change.say(f"change {title_of(item, there)}: {before} becomes {fields}")
     return out
 
 

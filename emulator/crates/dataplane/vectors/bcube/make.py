@@ -42,13 +42,13 @@ def nha(level: int, digit: int) -> int:
 
 
 def neighbours() -> list[Json]:
-    found = []
+    matches = []
     for level in (0, 1):
         for digit in (0, 2, 3):
             server = SERVER - 4**level + digit * 4**level  # its digit is 1 at both levels
             entry = {"nha": nha(level, digit), "port": level, "ifindex": PORT_IFINDEX[level], "up": server != DEAD}
-            found.append(entry | {"next_mac": mac(server, level), "own_mac": mac(SERVER, level)})
-    return found
+            matches.append(entry | {"next_mac": mac(server, level), "own_mac": mac(SERVER, level)})
+    return matches
 
 
 def path(end: str, number: int, *hops: int, count: int | None = None) -> Json:

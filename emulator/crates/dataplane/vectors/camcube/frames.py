@@ -50,12 +50,12 @@ def neighbour(port: int) -> tuple[int, int]:
 
 
 def neighbours() -> list[Json]:
-    found = []
+    matches = []
     for port in range(6):
         server, far = neighbour(port)
         entry = {"port": port, "ifindex": FIRST_IFINDEX + port, "up": port != DEAD_PORT}
-        found.append(entry | {"next_mac": mac(server, far), "own_mac": mac(SERVER, port)})
-    return found
+        matches.append(entry | {"next_mac": mac(server, far), "own_mac": mac(SERVER, port)})
+    return matches
 
 
 def mask(*ports: int) -> int:

@@ -38,7 +38,7 @@ def route(to: int, hop: int | None, *alternatives: tuple[int, int, int]) -> Json
     return {
         "to": to,
         "hop": hop,
-        "alternatives": [dict(zip(("hop", "proxy", "cell"), one, strict=True)) for one in alternatives],
+        "alternatives": [dict(zip(("hop", "proxy", "cell"), alternative, strict=True)) for alternative in alternatives],
     }
 
 

@@ -111,7 +111,7 @@ function LogBar({
         value={kind}
         options={[
           { value: "", label: "All events" },
-          ...kinds.map((one) => ({ value: one, label: kindWords(one) })),
+          ...kinds.map((kind) => ({ value: kind, label: kindWords(kind) })),
         ]}
         onChange={onKind}
       />

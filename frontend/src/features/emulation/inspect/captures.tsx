@@ -36,7 +36,7 @@ export function Captures({ target, name, live }: { target: Target; name: string;
       take(api.GET("/api/v1/runs/{id}/captures", { params: { path: { id: id! } }, signal })),
     enabled: id !== undefined,
     refetchInterval: ({ state }) =>
-      state.data?.items.some((one) => one.state === "running") ? REFETCH_MS : false,
+      state.data?.items.some((item) => item.state === "running") ? REFETCH_MS : false,
   });
   const failed = (error: unknown) => toast(error instanceof Error ? error.message : String(error), "error");
   const start = useMutation({
@@ -56,8 +56,8 @@ export function Captures({ target, name, live }: { target: Target; name: string;
     onSuccess: () => client.invalidateQueries({ queryKey }),
     onError: failed,
   });
-  const own = list.data?.items.filter((one) => one.target === name) ?? [];
-  const running = own.some((one) => one.state === "running");
+  const own = list.data?.items.filter((item) => item.target === name) ?? [];
+  const running = own.some((item) => item.state === "running");
   return (
     <>
       {live && (
@@ -89,26 +89,26 @@ export function Captures({ target, name, live }: { target: Target; name: string;
       )}
       {own.length > 0 && (
         <ul className={styles.captures} aria-label={`Captures of ${name}`}>
-          {own.map((one) => (
-            <li key={one.id}>
-              <span className={shared.muted}>{captureText(one)}</span>
-              {one.state === "done" && (
+          {own.map((item) => (
+            <li key={item.id}>
+              <span className={shared.muted}>{captureText(item)}</span>
+              {item.state === "done" && (
                 <Button
                   small
                   icon="export"
                   onClick={() =>
-                    void downloadFrom(`/api/v1/runs/${id}/captures/${one.id}/file`, `${one.id}.pcapng`)
+                    void downloadFrom(`/api/v1/runs/${id}/captures/${item.id}/file`, `${item.id}.pcapng`)
                   }
                 >
                   Download
                 </Button>
               )}
-              {one.state !== "running" && (
+              {item.state !== "running" && (
                 <IconButton
                   small
                   icon="close"
                   label="Delete this capture"
-                  onClick={() => remove.mutate(one.id)}
+                  onClick={() => remove.mutate(item.id)}
                 />
               )}
             </li>

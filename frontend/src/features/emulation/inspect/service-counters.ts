@@ -42,5 +42,5 @@ export function countersOf(section: InspectionSection, service: string): Counter
       return { name: name.replaceAll("-", " "), count: Number(row[count]), ...(reason && { reason }) };
     });
   const lost = ({ reason, count }: Counter) => reason !== undefined && count > 0;
-  return [...all.filter(lost), ...all.filter((one) => !lost(one))];
+  return [...all.filter(lost), ...all.filter((item) => !lost(item))];
 }

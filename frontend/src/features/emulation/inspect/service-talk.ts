@@ -37,7 +37,7 @@ export function talkOf(
   for (const event of events) {
     const kind = event.kind === "protocol" ? KINDS[event.name] : undefined;
     if (event.kind !== "protocol" || !kind || event.at_secs > until) continue;
-    const cell = (name: string): unknown => event.cells.find((one) => one.name === name)?.value;
+    const cell = (name: string): unknown => event.cells.find((cell) => cell.name === name)?.value;
     if (cell("service") !== service) continue;
     const part = `${kind} ${event.server}`;
     const text = (begun.get(part) ?? "") + String(cell(kind) ?? "");

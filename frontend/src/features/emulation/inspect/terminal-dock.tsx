@@ -28,8 +28,8 @@ export default function TerminalDock({ run }: { run: string }) {
         items={open.map(({ name }) => ({ id: name, label: name }))}
       />
       <div id={id} role="tabpanel" aria-label={`Terminal in server ${shown}`}>
-        {open.map((one) => (
-          <Shell key={one.opening} run={run} terminal={one} hidden={one.name !== shown} />
+        {open.map((item) => (
+          <Shell key={item.opening} run={run} terminal={item} hidden={item.name !== shown} />
         ))}
       </div>
     </section>

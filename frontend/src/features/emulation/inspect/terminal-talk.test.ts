@@ -41,7 +41,7 @@ describe("a terminal's status", () => {
 describe("what is typed", () => {
   it("goes in messages that the server takes, without a cut through a character", () => {
     const pasted = "🙂".repeat(MAX_INPUT + 10);
-    const messages = inputMessages(pasted).map((one) => JSON.parse(one));
+    const messages = inputMessages(pasted).map((inputMessage) => JSON.parse(inputMessage));
     expect(messages.map(({ type }) => type)).toEqual(["input", "input"]);
     expect(messages.map(({ data }) => data).join("")).toBe(pasted);
   });

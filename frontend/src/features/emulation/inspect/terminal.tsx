@@ -29,7 +29,7 @@ export const useTerminalOffer = (run: string, name: string, enabled: boolean) =>
 
 export default function ServerTerminal({ run, name }: { run: string; name: string }) {
   const terminals = useTerminals();
-  const open = terminals.run === run ? terminals.open.find((one) => one.name === name) : undefined;
+  const open = terminals.run === run ? terminals.open.find((item) => item.name === name) : undefined;
   const { data, error } = useTerminalOffer(run, name, open === undefined);
   const refused = error ? problemText(error) : data && !data.available ? data.reason : null;
   return (

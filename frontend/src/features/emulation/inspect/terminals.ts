@@ -25,24 +25,24 @@ export const NO_TERMINALS: Terminals = { run: "", open: [], shown: null };
 /** Adds a shell in a server, on top; if the server has one already, a new shell replaces it. */
 export function withShell(terminals: Terminals, run: string, name: string): Terminals {
   const before = terminals.run === run ? terminals.open : [];
-  const opening = Math.max(0, ...before.map((one) => one.opening)) + 1;
+  const opening = Math.max(0, ...before.map((item) => item.opening)) + 1;
   const fresh = { name, opening, status: CONNECTING };
-  const known = before.some((one) => one.name === name);
-  const open = known ? before.map((one) => (one.name === name ? fresh : one)) : [...before, fresh];
+  const known = before.some((item) => item.name === name);
+  const open = known ? before.map((item) => (item.name === name ? fresh : item)) : [...before, fresh];
   return { run, open, shown: name };
 }
 
 /** Removes the terminal of a server; the one next to it comes on top. */
 export function withoutShell(terminals: Terminals, name: string): Terminals {
-  const at = terminals.open.findIndex((one) => one.name === name);
-  const open = terminals.open.filter((one) => one.name !== name);
+  const at = terminals.open.findIndex((item) => item.name === name);
+  const open = terminals.open.filter((item) => item.name !== name);
   const next = open[Math.min(at, open.length - 1)]?.name ?? null;
   return { ...terminals, open, shown: terminals.shown === name ? next : terminals.shown };
 }
 
 /** Updates the status of one opening; a message for an earlier opening is ignored. */
 export function withStatus(terminals: Terminals, opening: number, status: TerminalStatus): Terminals {
-  const open = terminals.open.map((one) => (one.opening === opening ? { ...one, status } : one));
+  const open = terminals.open.map((item) => (item.opening === opening ? { ...item, status } : item));
   return { ...terminals, open };
 }
 

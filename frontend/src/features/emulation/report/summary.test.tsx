@@ -59,7 +59,7 @@ test("a run that is over has means of the run, and a moment of it that moment's 
     act(() => createRoot(host).render(<Numbers session={session} tick={tick} following={following} />));
     return [...host.querySelectorAll("dt, dd")]
       .slice(0, 6)
-      .map((one) => one.textContent!.replaceAll("\u00a0", " ").replace("no verdict", ""));
+      .map((item) => item.textContent!.replaceAll("\u00a0", " ").replace("no verdict", ""));
   };
   expect(texts(true)).toEqual([
     "Goodput, mean",

@@ -155,7 +155,7 @@ test("what is broken is known at any time, and a failed order breaks nothing", (
     fault("recovered", 4),
   );
   expect(brokenAt(faults, 1.9)).toEqual([]);
-  expect(brokenAt(faults, 2).map(({ id: one }) => one)).toEqual(["f1"]);
+  expect(brokenAt(faults, 2).map(({ id: item }) => item)).toEqual(["f1"]);
   expect(brokenAt(faults, 3.9)).toHaveLength(1);
   expect(brokenAt(faults, 4)).toEqual([]);
 });
@@ -258,10 +258,10 @@ test("what is long ago is kept in seconds, and no byte, event or way is told twi
   for (const session of [followed, late]) {
     expect(session.ticks.length).toBeLessThanOrEqual(3600);
     expect(session.history.length).toBeLessThan(5000);
-    const at = session.history.map((one) => one.at);
+    const at = session.history.map((item) => item.at);
     expect(at).toEqual([...at].sort((a, b) => a - b));
-    expect(session.history.reduce((sum, one) => sum + one.ab[0]!, 0)).toBe(secs * 1000);
-    expect(session.events.map((one) => one.at_secs)).toEqual(Array.from({ length: secs }, (_, i) => i + 1));
+    expect(session.history.reduce((sum, item) => sum + item.ab[0]!, 0)).toBe(secs * 1000);
+    expect(session.events.map((item) => item.at_secs)).toEqual(Array.from({ length: secs }, (_, i) => i + 1));
     expect(session.routes.get(0)!.length).toBe(500);
   }
 });
@@ -306,7 +306,7 @@ test("a device has the plan's host name, and none in a run from before frames to
 
 test("ticks are asked for again where the session is kept in seconds, and shown as far as they reach", () => {
   const session = told(second(1), second(2), second(3), tick(3.1), tick(3.2));
-  const ids = session.seconds.map((one) => one.id);
+  const ids = session.seconds.map((second) => second.id);
   expect(windowStart(session, null)).toBeNull();
   expect(windowStart(session, 3.1)).toBeNull();
   expect(windowStart(session, 2.5)).toBe(ids[1]);

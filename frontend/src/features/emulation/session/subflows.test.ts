@@ -57,7 +57,7 @@ const tickAt = (at: number, subflows: [number, number][]) => ({ at, secs: 0.1, s
  */
 const told = (...reports: number[]) =>
   Array.from({ length: 30 }, (_, index) => {
-    const before = reports.filter((one) => one < index).at(-1) ?? 0;
+    const before = reports.filter((report) => report < index).at(-1) ?? 0;
     return tickAt(index / 10, reports.includes(index) ? [[0, 100 * (index - before)]] : []);
   });
 

@@ -35,7 +35,8 @@ export function upgradeStepsAt(network: Network, { upgrades }: Told, at: number)
       removed: namesOf(rowsOf(step.removed)),
       faster: namesOf(faster),
       bitsPerSec: [...new Set(rates)].sort((a, b) => a - b),
-      doneAt: upgrades.find((one) => one.step === index + 1 && one.at_secs <= at)?.at_secs ?? null,
+      doneAt:
+        upgrades.find((upgrade) => upgrade.step === index + 1 && upgrade.at_secs <= at)?.at_secs ?? null,
     };
   });
 }

@@ -27,7 +27,7 @@ export function ConsequencesNote({ computed, past }: { computed: Computed; past:
       <Icon name="info" />
       <span>
         {"This change also made: "}
-        {found.map((one) => `${one.title.toLowerCase()} ${one.before} → ${one.after}`).join("; ")}.
+        {found.map((item) => `${item.title.toLowerCase()} ${item.before} → ${item.after}`).join("; ")}.
       </span>
       {kept && (
         <Button small onClick={() => replace(setIn(computed.spec, "topology", kept), "keep-servers")}>

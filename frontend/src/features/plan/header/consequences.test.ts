@@ -19,7 +19,7 @@ test("smaller switches say how many servers are left", () => {
 test("an enclosure that changed by itself is told, one that was chosen is not", () => {
   const before = known(BCUBE, 2048, "container-40ft");
   const larger = { ...BCUBE, n: 16, servers: 32768 };
-  expect(consequences(before, known(larger, 32768, "rows")).map((one) => one.what)).toEqual([
+  expect(consequences(before, known(larger, 32768, "rows")).map((consequence) => consequence.what)).toEqual([
     "servers",
     "enclosure",
   ]);

@@ -33,12 +33,12 @@ export function consequences(before: Known, after: Known): Consequence[] {
   const [a, b] = [before.spec, after.spec];
   if (a.topology.family !== b.topology.family) return [];
   const found: Consequence[] = [];
-  const servers = [before, after].map((one) => one.summary.counts.servers) as [number, number];
+  const servers = [before, after].map((item) => item.summary.counts.servers) as [number, number];
   if (servers[0] !== servers[1] && !sameShape(a.topology, b.topology)) {
     const [from, to] = servers.map((count) => formatCount(count)) as [string, string];
     found.push({ what: "servers", title: "Servers", before: from, after: to });
   }
-  const [was, is] = [before, after].map((one) => enclosureOf(one.summary.spec as PlanSpec)) as [
+  const [was, is] = [before, after].map((item) => enclosureOf(item.summary.spec as PlanSpec)) as [
     string,
     string,
   ];

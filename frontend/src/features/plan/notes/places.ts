@@ -37,7 +37,7 @@ export function selectionOf(model: PlanModel, { anchor }: Pick<Note, "anchor">):
   const b = deviceByName(model, bDevice);
   if (a === null || b === null) return null;
   const row = traceOf(model, a).find(
-    (one) => one.portName === aPort && one.farDevice === b && portName(model, b, one.farPort) === bPort,
+    (item) => item.portName === aPort && item.farDevice === b && portName(model, b, item.farPort) === bPort,
   );
   return row ? { kind, ids: [row.cable] } : null;
 }

@@ -38,9 +38,9 @@ const freeLevel = (rules: readonly Rule[]): number =>
   LEVELS.find((level) => rules.every((rule) => rule.level !== level)) ?? 0;
 
 const withOwn = (options: readonly number[], own: number) =>
-  (options.includes(own) ? options : [...options, own]).map((one) => ({
-    value: String(one),
-    label: String(one),
+  (options.includes(own) ? options : [...options, own]).map((item) => ({
+    value: String(item),
+    label: String(item),
   }));
 
 export function BreakoutRules({ spec, findings }: SpecProps) {
@@ -55,7 +55,9 @@ export function BreakoutRules({ spec, findings }: SpecProps) {
       label="Breakout cables"
       title="One plug at a switch, split into several links: a port of 100G into four of 25G"
       chosen={rules.length > 0}
-      message={findings.find((one) => one.severity !== "info" && one.where?.startsWith(PATH))?.message}
+      message={
+        findings.find((finding) => finding.severity !== "info" && finding.where?.startsWith(PATH))?.message
+      }
       severity="error"
     >
       {({ id, describedBy }) => (

@@ -172,26 +172,26 @@ function Questions({ answers, onChange }: { answers: Answers; onChange: (answers
 function Told({ found }: { found: ImportedTopology }) {
   return (
     <>
-      {found.findings.map((one) => (
-        <p key={one.code} className={styles.warning}>
+      {found.findings.map((finding) => (
+        <p key={finding.code} className={styles.warning}>
           <Icon name="warning" />
           <span>
-            {one.message} {one.hint}
+            {finding.message} {finding.hint}
           </span>
         </p>
       ))}
       <section aria-labelledby="topology-file-roles">
         <h3 id="topology-file-roles">Servers and switches</h3>
         <ul className={styles.list}>
-          {found.roles.map((one) => (
-            <li key={one.rule}>
+          {found.roles.map((role) => (
+            <li key={role.rule}>
               {[
-                one.servers > 0 && plural(one.servers, "server"),
-                one.switches > 0 && plural(one.switches, "switch", "switches"),
+                role.servers > 0 && plural(role.servers, "server"),
+                role.switches > 0 && plural(role.switches, "switch", "switches"),
               ]
                 .filter(Boolean)
                 .join(", ")}{" "}
-              {one.title}: <span className={styles.muted}>{one.examples.join(", ")}</span>
+              {role.title}: <span className={styles.muted}>{role.examples.join(", ")}</span>
             </li>
           ))}
         </ul>
@@ -199,9 +199,9 @@ function Told({ found }: { found: ImportedTopology }) {
       <section aria-labelledby="topology-file-rates">
         <h3 id="topology-file-rates">Rates</h3>
         <ul className={styles.list}>
-          {found.rates.slice(0, 8).map((one) => (
-            <li key={`${one.gbps} ${one.told}`}>
-              {formatCount(one.links)} × {one.gbps} Gb/s{one.told ? "" : ", assumed"}
+          {found.rates.slice(0, 8).map((rate) => (
+            <li key={`${rate.gbps} ${rate.told}`}>
+              {formatCount(rate.links)} × {rate.gbps} Gb/s{rate.told ? "" : ", assumed"}
             </li>
           ))}
           {found.rates.length > 8 && <li>and {formatCount(found.rates.length - 8)} more rates</li>}
@@ -219,8 +219,8 @@ function Sentences({ title, sentences }: { title: string; sentences: readonly st
     <section aria-label={title}>
       <h3>{title}</h3>
       <ul className={styles.list}>
-        {sentences.map((one) => (
-          <li key={one}>{one}</li>
+        {sentences.map((sentence) => (
+          <li key={sentence}>{sentence}</li>
         ))}
       </ul>
     </section>

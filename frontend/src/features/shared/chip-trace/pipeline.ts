@@ -87,7 +87,7 @@ export interface Arrow {
 
 /** Every arrow; lit where the packet, or a table's result, went along it. */
 export function arrowsOf(lights: ReadonlyMap<Stage, Light>): Arrow[] {
-  const of = new Map(BOXES.map((one) => [one.stage, one]));
+  const of = new Map(BOXES.map((box) => [box.stage, box]));
   return ARROWS.map(([from, to]) => {
     const light = lights.get(from);
     const told = light !== undefined && (!TABLES.has(from) || light === "matched");

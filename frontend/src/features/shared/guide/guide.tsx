@@ -21,10 +21,10 @@ export default function Guide() {
   return (
     <section className={styles.guide} aria-label="First minute">
       <ol className={styles.steps}>
-        {STEPS.map((one, i) => (
-          <li key={one} aria-current={i === at ? "step" : undefined} data-done={i < at || undefined}>
+        {STEPS.map((step, i) => (
+          <li key={step} aria-current={i === at ? "step" : undefined} data-done={i < at || undefined}>
             {i < at && <Icon name="check" size={14} />}
-            {STEP_TITLES[one]}
+            {STEP_TITLES[step]}
             {i < at && <span className="visually-hidden"> (done)</span>}
           </li>
         ))}

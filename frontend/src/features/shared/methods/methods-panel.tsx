@@ -16,7 +16,7 @@ export default function MethodsPanel({ run, experiment }: RunViewProps) {
   if (error) return <ProblemView error={error} />;
   if (!data) return <Skeleton height={240} />;
   const { runs, answers } = data;
-  const missing = METHODS.filter((method) => runs.every((one) => one.method !== method));
+  const missing = METHODS.filter((method) => runs.every((run) => run.method !== method));
   const provenance = runs
     .map(({ method, run: { id, engine_version } }) =>
       `${METHOD_WORDS[method]}: run ${id} ${engine_version}`.trim(),

@@ -160,7 +160,7 @@ export function flowSeries({ flow, packet, emulation }: Answers): LineSeries[] {
     if (points.length > 0) found.push(line("packet", points.reverse(), true));
   }
   const rates = (emulation?.per_flow ?? [])
-    .map((one) => one.goodput_bits_per_sec / 1e9)
+    .map((flow) => flow.goodput_bits_per_sec / 1e9)
     .sort((a, b) => a - b);
   if (rates.length > 0)
     found.push(

@@ -28,7 +28,7 @@ async function latestRun(experiment: Experiment, signal: AbortSignal): Promise<R
 async function findRuns(own: MethodRun, signal: AbortSignal): Promise<MethodRun[]> {
   const query = { limit: LOOKED_AT };
   const { items } = await take(api.GET("/api/v1/experiments", { params: { query }, signal }));
-  const same = items.filter((one) => one.engine !== own.method && sameQuestion(one, own.experiment));
+  const same = items.filter((item) => item.engine !== own.method && sameQuestion(item, own.experiment));
   const found: MethodRun[] = [];
   for (const method of METHODS) {
     if (method === own.method) found.push(own);

@@ -41,15 +41,15 @@ test.each(CASES)("$name in $width x $height: every node is in the picture and ov
     expect(x + width).toBeLessThanOrEqual(given.width);
     expect(y + height).toBeLessThanOrEqual(given.height);
   }
-  const overlapping = boxes.flatMap((one, i) =>
+  const overlapping = boxes.flatMap((box, i) =>
     boxes
       .slice(i + 1)
       .filter(
         (other) =>
-          one.x < other.x + other.width - SLACK_PX &&
-          other.x < one.x + one.width - SLACK_PX &&
-          one.y < other.y + other.height - SLACK_PX &&
-          other.y < one.y + one.height - SLACK_PX,
+          box.x < other.x + other.width - SLACK_PX &&
+          other.x < box.x + box.width - SLACK_PX &&
+          box.y < other.y + other.height - SLACK_PX &&
+          other.y < box.y + box.height - SLACK_PX,
       ),
   );
   expect(overlapping).toEqual([]);

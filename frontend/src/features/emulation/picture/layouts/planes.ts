@@ -67,7 +67,7 @@ function shrink(boxes: Float32Array, step: Grid["step"]): void {
 function gridOf(digits: readonly (readonly number[])[], width: number, height: number): Grid {
   // A slice has some values of a digit only.
   const values = [0, 1, 2].map((i) =>
-    [...new Set(digits.map((address) => address[i] ?? 0))].sort((one, other) => one - other),
+    [...new Set(digits.map((address) => address[i] ?? 0))].sort((item, other) => item - other),
   );
   const [columns, rows, planes] = values.map((list) => Math.max(1, list.length)) as [number, number, number];
   const room = [width - 2 * PADDING_PX, height - 2 * PADDING_PX] as const;

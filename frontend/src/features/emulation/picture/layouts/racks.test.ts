@@ -72,17 +72,17 @@ test.each([
     const nodes = Array.from({ length: network.servers + network.switches }, (_, node) =>
       boxOf(layout, node),
     );
-    for (const [i, one] of nodes.entries()) {
-      expect(one.x).toBeGreaterThanOrEqual(0);
-      expect(one.x + one.width).toBeLessThanOrEqual(700);
-      expect(one.y).toBeGreaterThanOrEqual(0);
-      expect(one.y + one.height).toBeLessThanOrEqual(420);
+    for (const [i, item] of nodes.entries()) {
+      expect(item.x).toBeGreaterThanOrEqual(0);
+      expect(item.x + item.width).toBeLessThanOrEqual(700);
+      expect(item.y).toBeGreaterThanOrEqual(0);
+      expect(item.y + item.height).toBeLessThanOrEqual(420);
       for (const other of nodes.slice(i + 1))
         expect(
-          one.x + one.width <= other.x ||
-            other.x + other.width <= one.x ||
-            one.y + one.height <= other.y ||
-            other.y + other.height <= one.y,
+          item.x + item.width <= other.x ||
+            other.x + other.width <= item.x ||
+            item.y + item.height <= other.y ||
+            other.y + other.height <= item.y,
         ).toBe(true);
     }
     let found = 0;

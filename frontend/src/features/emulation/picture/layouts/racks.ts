@@ -40,7 +40,7 @@ export function rackLayoutOf(network: Network, model: PlanModel, width: number, 
   const { rack, unit, heightUnits, slot, slots } = model.devices;
   const devices = [...servers.id, ...switches.id];
   const racks = racksOf(network, model);
-  const place = new Map(racks.map((one, i) => [one, i]));
+  const place = new Map(racks.map((rack, i) => [rack, i]));
   const { rows, rowOf } = rowsOf(devices.map((device) => [unit[device]!, heightUnits[device]!]));
   const room = (width - 2 * PADDING.side) / racks.length;
   const rackPx = Math.max(RACK_PX.least, Math.min(RACK_PX.most, room * RACK_SHARE));
@@ -71,8 +71,8 @@ export function rackLayoutOf(network: Network, model: PlanModel, width: number, 
     boxes,
     curves: curvesOf(network, model, devices, boxes, (room - rackPx) / 2),
     tiers: [],
-    frames: racks.map((one, i) => ({
-      label: model.racks.names[one] ?? "",
+    frames: racks.map((rack, i) => ({
+      label: model.racks.names[rack] ?? "",
       x: PADDING.side + (i + 0.5) * room - rackPx / 2 - 3,
       y: top - 3,
       width: rackPx + 6,
@@ -168,7 +168,7 @@ function ranksOf(network: Network, of: (link: number) => [lane: number, length: 
   }
   const ranks = new Float32Array(network.links);
   for (const own of lanes.values()) {
-    own.sort((one, other) => one.length - other.length || one.link - other.link);
+    own.sort((item, other) => item.length - other.length || item.link - other.link);
     own.forEach(({ link }, place) => {
       ranks[link] = own.length > 1 ? place / (own.length - 1) : 0.5;
     });
@@ -190,7 +190,7 @@ function portsOf(
     for (const side of [0, 1]) {
       const own = links
         .filter((link) => right[link * 2 + end(link)] === side)
-        .sort((one, other) => middle(far(one)) - middle(far(other)) || one - other);
+        .sort((link, other) => middle(far(link)) - middle(far(other)) || link - other);
       own.forEach((link, place) => {
         const shift = own.length > 1 ? place / (own.length - 1) - 0.5 : 0;
         ports[link * 2 + end(link)] = middle(node) + shift * boxes[node * 4 + 3]! * PORTS_SHARE;

@@ -68,7 +68,7 @@ function ringsOf(servers: readonly (readonly number[])[]): Rings {
   const depth = servers.reduce((most, address) => Math.max(most, address.length), 0);
   // A slice has some values of a digit only; a ring has a place for each that there is.
   const values = Array.from({ length: depth }, (_, i) =>
-    [...new Set(servers.map((address) => address[i] ?? 0))].sort((one, other) => one - other),
+    [...new Set(servers.map((address) => address[i] ?? 0))].sort((item, other) => item - other),
   );
   const radius: number[] = new Array(depth + 1).fill(1);
   const places: (readonly Place[])[] = [];

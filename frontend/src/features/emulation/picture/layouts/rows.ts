@@ -43,7 +43,8 @@ function inRows(network: Network, width: number, height: number, below: number):
   rows.forEach((level, row) => {
     const members: Node[] = [];
     for (let node = 0; node < nodes; node++) if (network.level[node] === level) members.push(node);
-    if (level >= 0) members.sort((one, other) => compareDigits(digits[one]!, digits[other]!) || one - other);
+    if (level >= 0)
+      members.sort((member, other) => compareDigits(digits[member]!, digits[other]!) || member - other);
     members.forEach((node, place) => {
       y[node] = yOf(row);
       if (level >= 0)
@@ -75,7 +76,7 @@ function serverPlaces(
   digits: readonly (readonly number[])[],
 ): [slot: number, middles: Float32Array] {
   const order = Array.from({ length: network.servers }, (_, server) => server).sort(
-    (one, other) => compareDigits(digits[one]!, digits[other]!) || one - other,
+    (item, other) => compareDigits(digits[item]!, digits[other]!) || item - other,
   );
   const groupOf = (server: number) => digits[server]!.slice(0, -1).join();
   const places = new Float32Array(network.servers);
@@ -121,7 +122,7 @@ function portsOf(network: Network, x: Float32Array, y: Float32Array, boxes: Floa
     for (const up of [true, false]) {
       const side = links
         .filter((link) => y[far(link)]! <= y[node]! === up)
-        .sort((one, other) => x[far(one)]! - x[far(other)]! || one - other);
+        .sort((link, other) => x[far(link)]! - x[far(other)]! || link - other);
       const room = boxes[node * 4 + 2]! * PORTS_SHARE;
       side.forEach((link, place) => {
         const shift = side.length > 1 ? (place / (side.length - 1) - 0.5) * room : 0;
