@@ -64,7 +64,7 @@ def life(
     rates: Annotated[bool, typer.Option("--rates", help="List how often parts fail, with sources.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the document as JSON.")] = False,
 ) -> None:
-    """Simulate years of failures and repairs of a plan. Exits with 2 for what cannot be
+    """Simulate years of failures and repairs of a plan. Exits with 2 for a plan that cannot be
     simulated."""
     engine = Engine(settings_of())
     if rates:

@@ -8536,7 +8536,7 @@ export interface components {
             rate_bits_per_sec: number;
             /**
              * Seed
-             * @description Of everything left to chance.
+             * @description The seed of all random choices.
              * @default 7
              */
             seed: number;
