@@ -139,6 +139,11 @@ def requests_of(engine: Engine, network: Network, workload: Json, seed: int, set
         raise field_error(f"{FIELD}.bytes", request["bytes"], "It says nothing about requests.", limit=limit, hint=fix)
     if not network.whole:
         request = _within(network, request)
+    for field in ("servers", "clients"):
+        named = request.get(field) or []
+        if repeated := [name for name in named if named.count(name) > 1]:
+            name = repeated[0]
+            raise field_error(f"{FIELD}.{field}", name, f"{name} is named twice.", limit="each server once")
     result = engine.requests_of(network.spec, request, seed)
     clients = [Client(client["server"], client["asks"], client["seed"]) for client in result["clients"]]
     requests = Requests(
@@ -186,10 +191,6 @@ def _within(network: Network, asked: Json) -> Json:
 
 def _check(requests: Requests, network: Network, settings: Emulation) -> None:
     clients = [client.server for client in requests.clients]
-    twice = next((client for client in clients if clients.count(client) > 1), None)
-    if twice is not None:
-        name = network.servers[twice]
-        raise field_error(f"{FIELD}.clients", name, f"{name} is named twice.", limit="each server once")
     flows = len(requests.ends)
     if not flows:
         raise field_error(f"{FIELD}.clients", 0, "Nobody asks.", limit="at least one client", hint="Name a client.")

@@ -34,7 +34,7 @@ def test_registers_are_read_and_written_by_name(client: TestClient, chip: str, f
     assert {params["server"] for params in request} == {0}
 
 
-@pytest.mark.parametrize("value", [-1, 2**63, "x", None, 0.5])
+@pytest.mark.parametrize("value", [-1, "x", None, 0.5])
 def test_a_value_that_no_register_can_have_is_refused_by_its_field(client: TestClient, chip: str, value: Any) -> None:
     result = client.put(f"{chip}/{COUNTER}", json={"value": value})
     assert result.status_code == 422
