@@ -68,6 +68,7 @@ def test_a_fault_that_fails_while_packets_flow_is_named_on_every_surface(
     app = create_app(there, database=database, worker=True)
     with scripted(Place.of(there).socket) as fabric, TestClient(app, base_url="http://localhost") as client:
         fabric.fails = {"inject"}
+        fabric.probed = {"namespaces": True, "bridges": True, "htb": True}  # or its worker takes no real packets
         experiment = client.post(f"{API}/experiments", json=question).json()["id"]
         address = f"{API}/runs/{client.post(f'{API}/experiments/{experiment}/runs').json()['id']}"
         latest = time.monotonic() + 60
