@@ -179,7 +179,7 @@ def sockets(process: int) -> str:
 def test_one_that_ends_later_is_an_event_with_its_last_words(emulate: Emulate, cluster: Cluster) -> None:
     command = "/busybox sh -c 'sleep 16; echo no more room; exit 3'"
     words = ("--image", IMAGE, "--image-command", command, "--image-servers", "01")
-    result = emulate.run("--mode", "containers", "--seconds", "22", *words)
+    result = emulate.run("--mode", "containers", "--seconds", "30", *words)
     (event,) = [item for item in result["events"] if item["kind"] == "program-ended"]
     assert (event["status"], event["message"], event["image"]) == (3, "no more room", IMAGE)
     assert [item["server"] for item in result["images"][0]["ended"]] == ["01"]

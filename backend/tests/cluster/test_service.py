@@ -133,7 +133,14 @@ def test_a_sweep_is_shared_by_the_workers_and_each_point_is_there_once(service: 
 
 
 def points_written(cluster: Cluster, run: str) -> dict[str, int]:
-    """Written points by worker, from the workers' logs."""
+    """Written points by worker. A worker logs its share after the run has its last state."""
+    latest = time.monotonic() + 20
+    while sum((written := logged_points(cluster, run)).values()) < POINTS and time.monotonic() < latest:
+        time.sleep(0.5)
+    return written
+
+
+def logged_points(cluster: Cluster, run: str) -> dict[str, int]:
     core = client.CoreV1Api(cluster.api)
     result: dict[str, int] = {}
     for pod in pods(cluster, "worker"):

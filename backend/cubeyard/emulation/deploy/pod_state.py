@@ -11,6 +11,7 @@ from cubeyard.emulation.deploy.pod_document import GATE_CONTAINER, SERVER_CONTAI
 
 Json = dict[str, Any]
 
+POD_LOGS = "/var/log/pods/"
 
 @dataclass(frozen=True)
 class PodState:
@@ -74,9 +75,11 @@ def _program(one: Json) -> ProgramState | None:
     if ended is None:
         return ProgramState(_id(one), identity, None)
     reason = ended.get("reason", "")
-    why = "it wanted more memory than it may have" if reason == "OOMKilled" else ended.get("message", "")
+    why = "it wanted more memory than it may have" if reason == "OOMKilled" else str(ended.get("message", ""))
+    if why.startswith(f'"{POD_LOGS}'):
+        why = ""  # kubelet: the log was gone when it looked, since the pod was removed meanwhile
     status = int(ended.get("exitCode", 0))
-    return ProgramState(_id(one), identity, status or (1 if reason == "StartError" else 0), shortened(str(why)))
+    return ProgramState(_id(one), identity, status or (1 if reason == "StartError" else 0), shortened(why))
 
 
 def _waits_for(status: Json) -> tuple[str, str, str]:
