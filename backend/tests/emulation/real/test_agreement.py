@@ -108,9 +108,11 @@ def test_in_a_bcube_all_links_together_carry_every_flow_s_hops(nothing_left: Cal
 def test_packets_carry_the_abt_of_the_closed_form_and_of_the_flow_engine(
     spec: Json, routing: str, timers: Json, crossed: int, nothing_left: Callable[[], Any]
 ) -> None:
-    engine, workload, link = Engine(Settings()), {"kind": "all-to-all"}, 10e6
+    engine, workload = Engine(Settings()), {"kind": "all-to-all"}
     counted = flows_on_links(engine, spec, workload, routing)
     assert counted.sum() == crossed, "closed form"
+    # 702 flows at the rate of the 380 of DCell are more than a busy machine carries.
+    link = 10e6 if len(counted) < 80 else 5e6
     # The fullest link bounds every flow's rate. Nine tenths of that for everyone is ABT within a
     # tenth of the flow engine's.
     pace = 0.9 * link / counted.max()
