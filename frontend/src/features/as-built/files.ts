@@ -1,4 +1,5 @@
 /** Prepares the dropped files for the upload. */
+import { textOf } from "@/ui/file-text";
 
 /** The server takes no larger ones. */
 export const MOST_BYTES = 64 * 1024 * 1024;
@@ -64,10 +65,10 @@ export async function readFiles(files: readonly File[]): Promise<Upload> {
   const [only] = files;
   if (only && files.length === 1) {
     // Sent unchanged: the server detects the encoding.
-    const upload = uploadOf([{ name: only.name, text: await only.slice(0, 1024).text() }]);
+    const upload = uploadOf([{ name: only.name, text: await textOf(only.slice(0, 1024)) }]);
     return { ...upload, body: only };
   }
   return uploadOf(
-    await Promise.all(files.map(async (file) => ({ name: file.name, text: await file.text() }))),
+    await Promise.all(files.map(async (file) => ({ name: file.name, text: await textOf(file) }))),
   );
 }

@@ -3,6 +3,7 @@ import { useCallback, useMemo, useState } from "react";
 import { ApiError, api, call, errorOf, requestTo, take } from "@/api/client";
 import { Button } from "@/ui/button";
 import { saveFile } from "@/ui/clipboard";
+import { textOf } from "@/ui/file-text";
 import { toast } from "@/ui/toast";
 import { useFileDrop } from "@/ui/use-file-drop";
 import { type Command, useCommands } from "../shared/commands";
@@ -39,7 +40,7 @@ async function draftIn(files: readonly File[]): Promise<{ name: string; draft: D
   if (!file || files.length > 1) throw new Error("Open one file at a time.");
   if (file.size > MOST_BYTES)
     throw new Error(`${file.name} is too large for a scenario: at most ${MOST_BYTES / 1000} KB.`);
-  const text = await file.text();
+  const text = await textOf(file);
   const body = await take(api.POST("/api/v1/scenarios/read", { body: { text } }));
   const draft = readDraft(body);
   if (!draft) throw new Error(`${file.name} has no plan.`);

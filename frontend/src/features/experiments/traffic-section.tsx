@@ -1,4 +1,5 @@
 import { useRef, useState } from "react";
+import { textOf } from "@/ui/file-text";
 import { Field, NumberInput, Section, Select, TextInput, textAreaClass } from "@/ui/form";
 import { useFileDrop } from "@/ui/use-file-drop";
 import { getIn, type Json, type JsonObject } from "../shared/spec";
@@ -195,7 +196,7 @@ function MatrixInput({
     }
   };
   const field = useRef<HTMLDivElement>(null);
-  const over = useFileDrop(field, ([file]) => void file?.text().then(take));
+  const over = useFileDrop(field, ([file]) => file && void textOf(file).then(take));
   const shown = problem ?? message;
   return (
     <div ref={field} className={styles.matrix} data-over={over || undefined}>
@@ -216,7 +217,7 @@ function MatrixInput({
         <input
           type="file"
           accept=".csv,.tsv,.txt,text/csv,text/plain"
-          onChange={(event) => void event.target.files?.[0]?.text().then(take)}
+          onChange={({ target }) => target.files?.[0] && void textOf(target.files[0]).then(take)}
         />
       </label>
     </div>

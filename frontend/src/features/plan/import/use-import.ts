@@ -1,6 +1,7 @@
 /** Opening a plan from a file, chosen or dropped; a network of another program opens its dialog. */
 import { useCallback } from "react";
 import { create } from "zustand";
+import { textOf } from "@/ui/file-text";
 import { toast } from "@/ui/toast";
 import { useOpenSpec } from "../state/use-plans";
 import { isNetwork, openTopologyFile } from "../topology-file/open";
@@ -29,7 +30,7 @@ export function useImport(): (files: readonly File[]) => Promise<void> {
         }
         if (file.size > MOST_BYTES) throw new Error(`${file.name} is too large for a plan.`);
         const { readPlanFile } = await import("./plan-file");
-        const read = readPlanFile(file.name, await file.text());
+        const read = readPlanFile(file.name, await textOf(file));
         useOpenedFile.setState({ file: read });
         await openSpec(read.spec);
       } catch (error) {

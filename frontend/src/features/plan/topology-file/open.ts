@@ -1,5 +1,6 @@
 /** The dialog for networks of other programs: whether it is open, and with which file. */
 import { create } from "zustand";
+import { textOf } from "@/ui/file-text";
 
 interface TopologyFile {
   isOpen: boolean;
@@ -16,7 +17,7 @@ export const openTopologyFile = (file: File | null = null): void =>
  * lldpctl's.
  */
 export async function isNetwork(file: File): Promise<boolean> {
-  const head = await file.slice(0, 4096).text();
+  const head = await textOf(file.slice(0, 4096));
   if (/^\uFEFF?\s*[{[]/.test(head)) return /_terminations"|"lldp"/.test(head);
   return !/\.(json|txt)$/i.test(file.name) || /^\s*(<|source|topology\s*:|(di)?graph\b)/im.test(head);
 }

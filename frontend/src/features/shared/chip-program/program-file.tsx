@@ -1,3 +1,4 @@
+import { textOf } from "@/ui/file-text";
 import styles from "./program.module.css";
 
 /** Takes a program's text from a file. */
@@ -8,7 +9,7 @@ export function ProgramFile({ onProgram }: { onProgram: (program: string) => voi
       <input
         type="file"
         accept=".chip,.txt,.json,text/plain,application/json"
-        onChange={(event) => void event.target.files?.[0]?.text().then(onProgram)}
+        onChange={({ target }) => target.files?.[0] && void textOf(target.files[0]).then(onProgram)}
       />
     </label>
   );
