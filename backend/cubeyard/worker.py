@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from typing import Any
 
@@ -173,13 +173,26 @@ class Reaper:
         )
 
     async def run(self, stopping: asyncio.Event) -> None:
-        while not stopping.is_set():
+        async def look() -> None:
             await self.once()
             await self._forget_dead_entries()
             await run_in_threadpool(self._runs.once)
             await run_in_threadpool(self._adopt_orphans)
             await run_in_threadpool(self._forget_old)
+
+        await self._repeat(look, stopping)
+
+    async def run_emulations(self, stopping: asyncio.Event) -> None:
+        """A separate task: a host that does not answer keeps no job waiting."""
+
+        async def look() -> None:
             await run_in_threadpool(self._emulations.reap)
+
+        await self._repeat(look, stopping)
+
+    async def _repeat(self, look: Callable[[], Awaitable[None]], stopping: asyncio.Event) -> None:
+        while not stopping.is_set():
+            await look()
             try:
                 await asyncio.wait_for(stopping.wait(), self._settings.job_lease_secs / 3)
             except TimeoutError:
@@ -300,12 +313,13 @@ async def run_worker(
     long_runs = Counted(run_of(None))
     long_lane = LongLane(ear, work, emulations.can_emulate, long_runs)
     async with app.open_async():
-        reaper = asyncio.create_task(Reaper(settings, database, app, emulations).run(stopping))
+        reaper = Reaper(settings, database, app, emulations)
         tasks: list[asyncio.Task[Any]] = [
             work(EXPORTS.queue),
             work(QUEUES["quick"]),
             asyncio.create_task(long_lane.run()),
-            reaper,
+            asyncio.create_task(reaper.run(stopping)),
+            asyncio.create_task(reaper.run_emulations(stopping)),
             asyncio.create_task(ear.listen()),
             asyncio.create_task(stopping.wait()),
         ]

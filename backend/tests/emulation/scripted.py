@@ -8,7 +8,7 @@ import socketserver
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -156,19 +156,20 @@ def scripted(socket: Path) -> Iterator[Scripted]:
 
     class Handler(socketserver.StreamRequestHandler):
         def handle(self) -> None:
-            for line in self.rfile:
-                request = json.loads(line)
-                try:
-                    for part in script.parts_of(request["method"], request["params"]):
-                        self._say({"part": part.hex()})
-                    self._say({"id": request["id"], "result": script.answer(request["method"], request["params"])})
-                except ValueError as error:
-                    self._say(
-                        {"id": request["id"], "error": {"code": "refused", "message": str(error), "fix": "Wait."}}
-                    )
-                if request["method"] == "subscribe":
-                    self._stream(request["params"]["run"])
-                    return
+            with suppress(BrokenPipeError):  # the caller gave up
+                for line in self.rfile:
+                    request = json.loads(line)
+                    try:
+                        for part in script.parts_of(request["method"], request["params"]):
+                            self._say({"part": part.hex()})
+                        self._say({"id": request["id"], "result": script.answer(request["method"], request["params"])})
+                    except ValueError as error:
+                        self._say(
+                            {"id": request["id"], "error": {"code": "refused", "message": str(error), "fix": "Wait."}}
+                        )
+                    if request["method"] == "subscribe":
+                        self._stream(request["params"]["run"])
+                        return
 
         def _say(self, message: Json) -> None:
             self.wfile.write(json.dumps(message).encode() + b"\n")

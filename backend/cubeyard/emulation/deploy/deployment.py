@@ -248,8 +248,9 @@ class Deployment:
 
     def look_for_hosts(self) -> None:
         """Detects hosts that are away: taking the run down does not wait for them."""
-        away = on_every(self.spread.hosts, lambda host: is_away(self.spread.hosts[host].socket))
-        self._away = frozenset(host.name for host, gone in zip(self.spread.hosts, away, strict=True) if gone)
+        others = [host for host in self.spread.hosts if host.name]
+        away = on_every(others, lambda host: is_away(others[host].socket)) if others else []
+        self._away = frozenset(host.name for host, gone in zip(others, away, strict=True) if gone)
 
     def down(self) -> Json:
         """Removes everything in any state. Retries for a while; returns leftovers that cannot be
@@ -264,11 +265,15 @@ class Deployment:
         """The containers go first: a dead server leaves nothing that the fabric would have to wait
         for."""
         kept, strays = [], []
+        name = self.spread.hosts[host].name
         if self.in_containers:
             engine = self.engines[host]
-            kept += self._persist(host, "containers", lambda: strays.extend(engine.remove(self._run, self._away)))
+            if name in self._away and not _answers(engine):
+                kept.append(self.spread.hosts[host].said(f"containers: {name} is away; they go when it is back."))
+            else:
+                kept += self._persist(host, "containers", lambda: strays.extend(engine.remove(self._run, self._away)))
             engine.close()
-        if (name := self.spread.hosts[host].name) in self._away:
+        if name in self._away:
             return [
                 *kept,
                 self.spread.hosts[host].said(f"wires: {name} is away; its fabric removes them when it is back."),
@@ -277,7 +282,8 @@ class Deployment:
 
     def _unwire(self, host: int, strays: list[str]) -> None:
         """On a new connection: the old one may have broken, or wait for an answer."""
-        with FabricClient(self.spread.hosts[host].socket) as fabric:
+        there = self.spread.hosts[host]
+        with FabricClient(there.socket, looks=bool(there.name)) as fabric:
             fabric.call("destroy", run=self._run, owner=self._owner, strays=strays)
 
     def _persist(self, host: int, what: str, remove: Callable[[], object]) -> list[str]:
@@ -293,6 +299,14 @@ class Deployment:
             else:
                 return []
         return []
+
+
+def _answers(engine: Containers) -> bool:
+    try:
+        engine.answer()
+    except UNREACHED:
+        return False
+    return True
 
 
 def _congestion(settings: Emulation) -> Json | None:

@@ -13,6 +13,7 @@ Json = dict[str, Any]
 
 POD_LOGS = "/var/log/pods/"
 
+
 @dataclass(frozen=True)
 class PodState:
     name: str

@@ -10,7 +10,8 @@ import structlog
 
 from cubeyard.emulation.deploy.containers import UNREACHED, Containers, containers_of
 from cubeyard.emulation.deploy.shims import end_shims
-from cubeyard.emulation.fabric.client import FabricClient, FabricError, FabricGoneError
+from cubeyard.emulation.fabric.client import ANSWER_SECS, FabricClient, FabricError, FabricGoneError, FabricSilentError
+from cubeyard.emulation.fabric.fabrics import on_every
 from cubeyard.emulation.fabric.hosts import Host, Hosts
 from cubeyard.emulation.fabric.place import Place
 from cubeyard.emulation.fabric.process import FabricProcess, reap_state
@@ -25,8 +26,9 @@ def reap(settings: Settings, place: Place, kept: list[str] | None = None) -> lis
     the next time, with a sentence in `kept`."""
     hosts = Hosts.of(settings, place)
     parts = [_Part(settings, host, hosts.owner) for host in hosts.every]
+    there = on_every(hosts.every, lambda host: parts[host].runs())
     # A lock without a holder: its run may have something here, or died before it had.
-    result = {lock for lock in place.locks() if lock != "owner"}.union(*(part.runs() for part in parts))
+    result = {lock for lock in place.locks() if lock != "owner"}.union(*there)
     removed = []
     for run in sorted(result):
         with place.held(run) as nobodys:
@@ -55,6 +57,7 @@ class _Part:
         self._host = host
         self._owner = owner
         self._docker: Containers | None = containers_of(settings, owner, host)
+        self._silent = False
 
     @property
     def engine(self) -> str | None:
@@ -71,8 +74,9 @@ class _Part:
                 self._docker = None
         try:
             with FabricClient(self._host.socket) as fabric:
-                runs = fabric.call("runs").get("runs", [])
+                runs = fabric.call("runs", ANSWER_SECS).get("runs", [])
         except (FabricGoneError, FabricError) as error:
+            self._silent = isinstance(error, FabricSilentError)
             log.debug("fabric_not_reaped", error=self._host.said(error.detail))
             return matches
         # A fabric of another machine may have runs of others, too.
@@ -83,6 +87,8 @@ class _Part:
         if self._docker is None and place.remembered(run):
             why = self._host.said("Its containers wait for the Docker engine.")
             log.info("emulation_not_removed", run=run, error=why)
+            return False
+        if self._silent:
             return False
         try:
             strays: list[str] = []

@@ -25,10 +25,23 @@ Json = dict[str, Any]
 CALL_SECS = 120.0
 READ_BYTES = 256 * 1024
 REMOTE_SECS = 5.0
+ANSWER_SECS = 5.0
+"""Time limit of calls that a busy fabric answers immediately too."""
 LOST_SECS = 8.0
 """After so long without an answer of its kernel a machine is taken for gone."""
-THERE_SECS = 1.0
-"""How long one is looked for that may be gone."""
+LOSS_OPTIONS = (
+    (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 2),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 1),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 6),
+    # For sent data without acknowledgement; the kernel also uses it for keepalive probes.
+    (socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, round(LOST_SECS * 1000)),
+    (socket.IPPROTO_TCP, socket.TCP_SYNCNT, 2),
+    (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1),
+)
+"""A peer whose machine is gone is noticed after LOST_SECS, though nothing is sent. A kernel answers
+for a program that is too busy: only a machine that is away, or stands still for as long, is taken
+for gone."""
 RELAY_NAME = "cubeyard-fabric"
 """The name in a relay's certificate, independent of its address; a caller's certificate has
 CALLER_NAME."""
@@ -54,6 +67,10 @@ class FabricGoneError(ProblemError):
         super().__init__(503, "fabric-gone", detail)
 
 
+class FabricSilentError(FabricGoneError):
+    """Neither it nor its machine answers, not even with a refusal."""
+
+
 @dataclass(frozen=True)
 class Remote:
     """A fabric on another machine, behind a relay (`relay.py`) that authenticates this process by
@@ -69,12 +86,12 @@ class Remote:
 
     def connect(self, secs: float) -> ssl.SSLSocket:
         """Raises OSError, also for a key that is not the other side's."""
-        context = ssl.create_default_context(ssl.Purpose.SERVER_AUTH, cafile=str(self.keys / "ca.crt"))
-        context.minimum_version = ssl.TLSVersion.TLSv1_3
-        context.load_cert_chain(self.keys / "tls.crt", self.keys / "tls.key")
         plain = socket.create_connection((self.host, self.port), secs)
-        notice_loss(plain)
         try:
+            notice_loss(plain)
+            context = ssl.create_default_context(ssl.Purpose.SERVER_AUTH, cafile=str(self.keys / "ca.crt"))
+            context.minimum_version = ssl.TLSVersion.TLSv1_3
+            context.load_cert_chain(self.keys / "tls.crt", self.keys / "tls.key")
             return context.wrap_socket(plain, server_hostname=RELAY_NAME)
         except OSError:
             plain.close()
@@ -82,30 +99,20 @@ class Remote:
 
 
 def notice_loss(connection: socket.socket) -> None:
-    """A peer whose machine is gone is noticed after LOST_SECS, though nothing is sent. A kernel
-    answers for a program that is too busy: only a machine that is away, or stands still for as
-    long, is taken for gone."""
-    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 2)
-    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 1)
-    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 6)
-    # The timeout for sent data without acknowledgement; the kernel also uses it for keepalive
-    # probes.
-    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, round(LOST_SECS * 1000))
-    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    for option in LOSS_OPTIONS:
+        connection.setsockopt(*option)
 
 
 def is_away(fabric: Path | Remote) -> bool:
     """Whether nothing answers where a fabric was: neither it nor its machine, which would refuse.
-    Takes THERE_SECS at most."""
-    if isinstance(fabric, Path):
-        return False
+    Takes REMOTE_SECS and ANSWER_SECS at most."""
     try:
-        socket.create_connection((fabric.host, fabric.port), THERE_SECS).close()
-    except (ConnectionRefusedError, ConnectionResetError):
-        return False
-    except OSError:
+        with FabricClient(fabric) as client:
+            client.call("host", ANSWER_SECS)
+    except FabricSilentError:
         return True
+    except (FabricGoneError, FabricError):
+        return False
     return False
 
 
@@ -135,14 +142,21 @@ def _credentials(connection: socket.socket) -> tuple[int, int, int]:
 class FabricClient:
     """One connection. Not for several threads at a time."""
 
-    def __init__(self, path: Path | Remote, connect_secs: float = 2.0) -> None:
+    def __init__(self, path: Path | Remote, connect_secs: float = 2.0, *, looks: bool = False) -> None:
+        """`looks`: during a long call, whether the fabric still answers a second connection. For
+        other machines: a forwarded socket stays open when its machine is gone."""
         self.path = path
+        self._looks = looks
         self._number = 0
         self._held = bytearray()
         try:
             self._socket = _unix(path, connect_secs) if isinstance(path, Path) else path.connect(REMOTE_SECS)
         except OSError as error:
-            raise FabricGoneError(f"cubeyard-fabric does not answer at {path}: {error.strerror or error}.") from error
+            refuses = isinstance(error, (ConnectionError, FileNotFoundError, ssl.SSLError))
+            silent = isinstance(error, TimeoutError) or (isinstance(path, Remote) and not refuses)
+            raise (FabricSilentError if silent else FabricGoneError)(
+                f"cubeyard-fabric does not answer at {path}: {error.strerror or error}."
+            ) from error
 
     def __enter__(self) -> Self:
         return self
@@ -159,8 +173,8 @@ class FabricClient:
         return _credentials(self._socket)[0]
 
     def call(self, method: str, secs: float = CALL_SECS, **params: Any) -> Json:
-        """The result. Raises FabricError for a refusal and FabricGoneError when the connection is
-        lost or silent."""
+        """The result. Raises FabricError for a refusal, FabricGoneError when the connection is
+        lost, FabricSilentError when it is silent."""
         self._number += 1
         sent = orjson.dumps({"id": self._number, "method": method, "params": params}) + b"\n"
         deadline = time.monotonic() + secs
@@ -170,9 +184,14 @@ class FabricClient:
         except OSError as error:
             raise FabricGoneError(f"cubeyard-fabric went away during {method}: {error}.") from error
         while True:
-            answer = self._message(deadline - time.monotonic())
+            left = deadline - time.monotonic()
+            answer = self._message(min(left, ANSWER_SECS) if self._looks else left)
+            if answer is None and self._looks and left > ANSWER_SECS:
+                if is_away(self.path):
+                    raise FabricSilentError(f"cubeyard-fabric does not answer: neither {method} nor anything else.")
+                continue
             if answer is None:
-                raise FabricGoneError(f"cubeyard-fabric did not answer {method} within {secs:g} s.")
+                raise FabricSilentError(f"cubeyard-fabric did not answer {method} within {secs:g} s.")
             if answer.get("id") != self._number:
                 continue  # the answer to a call that was given up
             if answer.get("error") is not None:

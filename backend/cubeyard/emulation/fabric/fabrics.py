@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Any, TypeVar
 
-from cubeyard.emulation.fabric.client import FabricClient, FabricError, FabricGoneError
+from cubeyard.emulation.fabric.client import ANSWER_SECS, FabricClient, FabricError, FabricSilentError, is_away
 from cubeyard.emulation.fabric.hosts import Host
 from cubeyard.emulation.fabric.merging import merged
 from cubeyard.kit.errors import ProblemError
@@ -18,7 +18,6 @@ Json = dict[str, Any]
 T = TypeVar("T")
 
 CLOCK_TRIES = 5
-ANSWER_SECS = 5.0
 SILENT = "cubeyard-fabric has sent nothing for {secs:g} s. If the machine is too busy for it, take slower links or fewer servers."
 CLOCK_SECS = 10.0
 """The interval of comparing the hosts' clocks."""
@@ -46,13 +45,17 @@ def _named(host: Host, work: Callable[[], T]) -> T:
         raise
 
 
+def _client(host: Host) -> FabricClient:
+    return _named(host, lambda: FabricClient(host.socket, looks=bool(host.name)))
+
+
 class Fabrics:
     """A connection to each host's fabric. Not for several threads at a time."""
 
     def __init__(self, hosts: Sequence[Host]) -> None:
         self.hosts = hosts
         with ExitStack() as opened:
-            self._clients = [_named(host, lambda host=host: FabricClient(host.socket)) for host in hosts]
+            self._clients = [_client(host) for host in hosts]
             for client in self._clients:
                 opened.callback(client.close)
             self._opened = opened.pop_all()
@@ -100,7 +103,7 @@ class Fabrics:
         with ExitStack() as opened:
             clients = []
             for host in self.hosts:
-                client = opened.enter_context(_named(host, lambda host=host: FabricClient(host.socket)))
+                client = opened.enter_context(_client(host))
                 _named(host, lambda client=client: client.subscribe(run_id))
                 clients.append(client)
             yield Stream(self, clients)
@@ -130,13 +133,14 @@ class Stream:
         which can raise.
 
         A late host delays the tick, and its next tick covers more time; the same applies after a
-        late reader. If a host is silent for longer than `silent_secs`, raises FabricGoneError with
-        its name.
+        late reader. Raises FabricSilentError with a host's name if it is silent for longer than
+        `silent_secs`, or for ANSWER_SECS and does not answer either.
         """
         hosts = self._fabrics.hosts
         waiting: list[list[Json]] = [[] for _ in hosts]
         numbers: list[int | None] = [None] * len(hosts)
         heard = [time.monotonic()] * len(hosts)
+        looked = list(heard)
         offsets, compared = self._fabrics.offsets_nanos(), time.monotonic()
         with selectors.DefaultSelector() as selector:
             for host, client in enumerate(self._clients):
@@ -149,11 +153,15 @@ class Stream:
                     if frames:
                         numbers[host] = _mark_missed(frames, numbers[host])
                         waiting[host] += frames
-                        heard[host] = time.monotonic()
+                        heard[host] = looked[host] = time.monotonic()
                 now = time.monotonic()
-                for host, at in zip(hosts, heard, strict=True):
-                    if now - at > silent_secs:
-                        raise FabricGoneError(host.said(SILENT.format(secs=silent_secs)))
+                for number, host in enumerate(hosts):
+                    silent = now - heard[number]
+                    away = False
+                    if host.name and now - looked[number] > ANSWER_SECS:
+                        looked[number], away = now, is_away(host.socket)
+                    if away or silent > silent_secs:
+                        raise FabricSilentError(host.said(SILENT.format(secs=min(silent, silent_secs))))
                 if all(waiting):
                     yield from _ticks(waiting, offsets)
                     waiting = [[] for _ in hosts]

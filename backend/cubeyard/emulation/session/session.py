@@ -90,7 +90,7 @@ class Session:
                 self._tell_second(self._seconds.rest())
                 with suppress(*GONE):
                     self._look_at_programs()
-            except FabricGoneError:
+            except (FabricGoneError, *GONE):
                 self._deployment.look_for_hosts()
                 raise
             finally:

@@ -3,8 +3,12 @@ compared, and who is named when."""
 
 from __future__ import annotations
 
+import socket
+import threading
 import time
 from collections import Counter
+from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -12,10 +16,15 @@ from random import Random
 from typing import Any
 
 import pytest
+from docker.tls import TLSConfig
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+import cubeyard.emulation.deploy.docker_engine
+import cubeyard.emulation.deploy.reaper
+import cubeyard.emulation.fabric.client
+import cubeyard.emulation.fabric.fabrics
 from cubeyard.emulation.deploy.probe import probe
 from cubeyard.emulation.deploy.reaper import reap
 from cubeyard.emulation.fabric.client import FabricError, FabricGoneError
@@ -197,6 +206,31 @@ def test_a_host_that_goes_away_ends_the_run_by_its_name(engine: Engine, tmp_path
         assert [fabric.calls[-1][0] for fabric in (first, second)] == ["destroy", "destroy"]
 
 
+@pytest.mark.parametrize("deaf_from", ["prepare", "wire", "start", "subscribe"])
+def test_a_host_that_answers_nothing_ends_the_run_soon_by_its_name(
+    engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, deaf_from: str
+) -> None:
+    """As a forwarded socket does whose machine is gone: connections open, and nothing comes."""
+    monkeypatch.setattr(cubeyard.emulation.fabric.client, "ANSWER_SECS", 0.3)
+    monkeypatch.setattr(cubeyard.emulation.fabric.fabrics, "ANSWER_SECS", 0.3)
+    gone = threading.Event()
+    with scripted(tmp_path / "a.sock") as first, scripted(tmp_path / "b.sock") as second:
+
+        def answer(method: str, params: Json, real: Callable[[str, Json], Json] = second.answer) -> Json:
+            if method == deaf_from or gone.is_set():
+                second.silent_from = 0
+                gone.set()
+                time.sleep(3)
+            return real(method, params)
+
+        monkeypatch.setattr(second, "answer", answer)
+        began = time.monotonic()
+        with pytest.raises(FabricGoneError, match=r"^Host b: cubeyard-fabric"):
+            run(tmp_path, engine, Kept())
+        assert time.monotonic() - began < 3
+    assert first.calls[-1][0] == "destroy", "the others are taken down"
+
+
 def test_a_host_is_named_once_however_deep_its_failure() -> None:
     def fail() -> None:
         raise ProblemError(500, "no-way", "It is gone.")
@@ -262,6 +296,28 @@ def test_only_our_own_runs_are_reaped_on_hosts_that_others_use(tmp_path: Path) -
         fabric.runs = [{"run": "ours0000", "owner": owner}, {"run": "theirs00", "owner": "another-machine"}]
         assert reap(ours, place) == ["ours0000"]
         assert [params["run"] for name, params in fabric.calls if name == "destroy"] == ["ours0000"]
+
+
+def test_reaping_does_not_wait_for_a_host_that_answers_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cubeyard.emulation.deploy.reaper, "ANSWER_SECS", 0.3)
+    place = Place(tmp_path / "place")
+    place.make()
+    two = settings(tmp_path, "a", "b")
+    with scripted(tmp_path / "a.sock") as first, scripted(tmp_path / "b.sock") as second:
+        first.runs = [{"run": "0" * 14, "owner": Hosts.of(two, place).owner}]
+        monkeypatch.setattr(second, "answer", lambda _method, _params: time.sleep(3) or {})
+        began = time.monotonic()
+        assert reap(two, place) == [], "the silent host may have a part of it"
+        assert time.monotonic() - began < 2
+    assert ("destroy", "0" * 14) in [(name, params.get("run")) for name, params in first.calls]
+
+
+def test_a_connection_to_an_engine_notices_that_its_machine_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    way = {"base_url": "https://127.0.0.1:1", "tls": TLSConfig()}
+    monkeypatch.setattr(cubeyard.emulation.deploy.docker_engine, "context", lambda _: way)
+    with closing(cubeyard.emulation.deploy.docker_engine.connect(60, "far")) as api:
+        pools = api.get_adapter(api.base_url).poolmanager.connection_pool_kw
+        assert (socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 8000) in pools["socket_options"]
 
 
 def test_hosts_without_a_server_are_left_out(engine: Engine, tmp_path: Path) -> None:
