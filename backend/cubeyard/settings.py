@@ -8,7 +8,7 @@ import os
 import re
 from ipaddress import IPv4Address
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
 
 import platformdirs
@@ -28,6 +28,17 @@ IMAGE_REGISTRIES = ("docker.io", "ghcr.io", "quay.io", LOCAL_IMAGES)
 NAMESPACE = r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$"
 
 
+FabricAddress = Annotated[str, Field(pattern=r"^tls://([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]+)?$")]
+RELAY_PORT = 7117
+
+
+def _port_of(address: str) -> int:
+    try:
+        return urlsplit(address).port or RELAY_PORT
+    except ValueError as error:
+        raise ValueError(f"{address} has no port from 1 to 65535; leave it out for {RELAY_PORT}") from error
+
+
 class EmulationHost(BaseModel):
     """A machine that takes a part of each emulation: a Docker engine and a cubeyard-fabric."""
 
@@ -35,9 +46,11 @@ class EmulationHost(BaseModel):
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,30}$")
     """What people call it: lower-case letters, digits and hyphens."""
-    fabric: Path
-    """The socket of its cubeyard-fabric, as it is reached from here: of another machine, one that
-    `ssh -L` forwards."""
+    fabric: FabricAddress | Path
+    """Its cubeyard-fabric as it is reached from here: `tls://HOST:PORT` of a `cubeyard relay`, or
+    the path of a socket, for another machine one that `ssh -L` forwards."""
+    keys: Path | None = None
+    """For `tls://`: a folder with `ca.crt`, `tls.crt` and `tls.key` of a worker."""
     underlay: IPv4Address
     """Its address on the network between the hosts, which their fabrics' tunnels use."""
     docker: str = ""
@@ -47,12 +60,25 @@ class EmulationHost(BaseModel):
 
     @field_validator("fabric")
     @classmethod
-    def _short(cls, path: Path) -> Path:
-        if not path.is_absolute() or len(str(path)) > SOCKET_PATH_BYTES:
+    def _reachable(cls, path: str | Path) -> str | Path:
+        if isinstance(path, str):
+            _port_of(path)
+        elif not path.is_absolute() or len(str(path)) > SOCKET_PATH_BYTES:
             raise ValueError(
-                f"must be an absolute path of at most {SOCKET_PATH_BYTES} bytes; forward it to a shorter one"
+                f"must be tls://HOST:PORT, or an absolute path of at most {SOCKET_PATH_BYTES} bytes; forward it to a shorter one"
             )
         return path
+
+    @model_validator(mode="after")
+    def _keys_where_needed(self) -> Self:
+        if isinstance(self.fabric, str) != (self.keys is not None):
+            raise ValueError("`keys` belongs to a `fabric` of tls://: give both, or a socket's path alone")
+        return self
+
+    @property
+    def relay(self) -> tuple[str, int] | None:
+        """Host and port of its relay; None for a socket."""
+        return (urlsplit(self.fabric).hostname or "", _port_of(self.fabric)) if isinstance(self.fabric, str) else None
 
 
 class EmulationCluster(BaseModel):
@@ -71,7 +97,7 @@ class EmulationCluster(BaseModel):
     image: str = Field(min_length=1, max_length=500)
     """The servers' image, which holds `program`."""
     program: str = "/app/.setup/programs/cubeyard-node"
-    port: int = Field(default=7117, ge=1, le=65535)
+    port: int = Field(default=RELAY_PORT, ge=1, le=65535)
     """Where the relay of each fabric listens."""
     underlay: Literal["pod", "node"] = "pod"
     """Whose addresses the tunnels between nodes use: the fabrics' pods', or the nodes' own."""

@@ -1,4 +1,5 @@
-"""`cubeyard relay`: lets workers on other machines call the fabric of this one."""
+"""`cubeyard relay`: workers on other machines call the fabric of this one; `cubeyard keys`: the keys
+of both."""
 
 from __future__ import annotations
 
@@ -35,6 +36,21 @@ def relay(
         asyncio.run(_serve(Relay(fabric, keys, api), host, port))
     except (OSError, ssl.SSLError) as error:
         refuse(f"The relay cannot listen on {host}:{port} with the keys in {keys}: {error}")
+
+
+def keys(
+    folder: Annotated[Path, typer.Argument(help="Where they are made; the same folder again renews them.")],
+    days: Annotated[int, typer.Option(min=1, max=3650, help="How long the certificates are valid.")] = 365,
+) -> None:
+    """Make the keys of relays, workers and the API: a folder of `ca.crt`, `tls.crt` and `tls.key`
+    for each, and `ca.key`, which signs them and stays here."""
+    from cubeyard.emulation.fabric.keys import make_all
+
+    try:
+        for made in make_all(folder, days):
+            typer.echo(made)
+    except OSError as error:
+        refuse(f"The keys cannot be made in {folder}: {error}")
 
 
 async def _serve(relay: Relay, host: str, port: int) -> None:

@@ -71,6 +71,10 @@ SUBCOMMANDS = {
         "relay:relay",
         "Let workers that have a key call this machine's cubeyard-fabric over the network (TLS 1.3).",
     ),
+    "keys": (
+        "relay:keys",
+        "Make the keys of relays, workers and the API, or renew them.",
+    ),
     "clean": (
         "clean:clean",
         "Remove containers, namespaces and processes of emulations whose process is gone. Running ones are left alone.",

@@ -14,7 +14,7 @@ from typing import Any
 from cubeyard.emulation.fabric.client import Remote
 from cubeyard.emulation.fabric.place import Place
 from cubeyard.emulation.network.network import Network
-from cubeyard.settings import EmulationCluster, Settings
+from cubeyard.settings import EmulationCluster, EmulationHost, Settings
 
 Json = dict[str, Any]
 
@@ -89,8 +89,15 @@ class Hosts:
             return cls(place.name, (Host("", place.socket),))
         # Others may use these hosts too, from a home with the same path on a machine of theirs.
         owner = f"{place.name}-{socket.gethostname()}"
-        result = (Host(host.name, host.fabric, host.docker, str(host.underlay), host.share) for host in settings.hosts)
+        result = (Host(host.name, _place(host), host.docker, str(host.underlay), host.share) for host in settings.hosts)
         return cls(owner, tuple(result))
+
+
+def _place(host: EmulationHost) -> Path | Remote:
+    if host.relay is None:
+        return Path(host.fabric)
+    assert host.keys is not None, "the settings ask for both"
+    return Remote(*host.relay, host.keys)
 
 
 @dataclass(frozen=True)

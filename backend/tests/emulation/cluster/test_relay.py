@@ -16,16 +16,18 @@ import pytest
 
 from cubeyard.emulation.fabric.client import (
     CALLER_NAME,
-    RELAY_NAME,
     REMOTE_SECS,
-    WATCHER_NAME,
     FabricClient,
     FabricGoneError,
     Remote,
     is_away,
 )
+from cubeyard.emulation.fabric.fabrics import Fabrics
+from cubeyard.emulation.fabric.hosts import Hosts
+from cubeyard.emulation.fabric.keys import authority, make_all, signed
+from cubeyard.emulation.fabric.place import Place
 from cubeyard.emulation.fabric.relay import Relay
-from tests.emulation.cluster.keys import authority, signed
+from cubeyard.settings import EmulationHost, Settings
 
 Json = dict[str, Any]
 LONG = 5_000_000
@@ -78,10 +80,7 @@ class Echo:
 @pytest.fixture(scope="module")
 def keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("keys")
-    ca = authority(folder / "ca")
-    signed(ca, RELAY_NAME, folder / "relay")
-    signed(ca, CALLER_NAME, folder / "worker")
-    signed(ca, WATCHER_NAME, folder / "api")
+    make_all(folder)
     signed(authority(folder / "other-ca"), CALLER_NAME, folder / "stranger")
     return folder
 
@@ -168,6 +167,29 @@ def test_without_a_key_nothing_is_answered(port: int, fabric: Echo) -> None:
         plain.settimeout(5)
         assert b"result" not in plain.recv(4096)
     assert fabric.connected == 0
+
+
+def test_a_plain_host_is_reached_by_its_relay(port: int, keys: Path, fabric: Echo, tmp_path: Path) -> None:
+    address = f"tls://127.0.0.1:{port}"
+    host = EmulationHost.model_validate(
+        {"name": "b", "fabric": address, "keys": keys / "worker", "underlay": "10.0.0.2"}
+    )
+    fabrics = Fabrics(Hosts.of(Settings(hosts=(host,), home=tmp_path), Place(tmp_path)).every)
+    assert fabrics.call("ask", x=1) == [{"x": 1}]
+    fabrics.close()
+    assert fabric.wait_for(0)
+
+
+def test_keys_are_their_owners_alone_and_renewed_by_the_same_authority(port: int, fabric: Echo, keys: Path) -> None:
+    before = (keys / "worker/tls.crt").read_bytes(), (keys / "ca.crt").read_bytes()
+    make_all(keys, days=30)
+    assert (keys / "worker/tls.crt").read_bytes() != before[0]
+    assert (keys / "ca.crt").read_bytes() == before[1]
+    private = [keys / "ca.key", *keys.glob("*/tls.key")]
+    assert {path.stat().st_mode & 0o777 for path in private} == {0o600}
+    with FabricClient(Remote("127.0.0.1", port, keys / "worker")) as client:
+        assert client.call("ask", x=1) == {"x": 1}, "a relay with the older key takes the new one"
+    assert fabric.wait_for(0)
 
 
 def test_a_relay_of_another_authority_is_not_believed(fabric: Echo, port: int, keys: Path) -> None:

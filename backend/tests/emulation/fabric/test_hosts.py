@@ -357,9 +357,15 @@ def test_a_network_over_two_hosts_says_where_everything_is(engine: Engine, tmp_p
         ('[{"name": "A b", "fabric": "/a.sock", "underlay": "10.0.0.1"}]', "hosts.0.name"),
         (
             '[{"name": "a", "fabric": "a.sock", "underlay": "10.0.0.1"}]',
-            "must be an absolute path of at most 107 bytes",
+            "must be tls://HOST:PORT, or an absolute path of at most 107 bytes",
         ),
         ('[{"name": "a", "fabric": "/a.sock", "underlay": "here"}]', "hosts.0.underlay"),
+        (
+            '[{"name": "a", "fabric": "tls://b:99999", "keys": "/k", "underlay": "10.0.0.1"}]',
+            "no port from 1 to 65535; leave it out for 7117",
+        ),
+        ('[{"name": "a", "fabric": "tls://b", "underlay": "10.0.0.1"}]', "`keys` belongs to a `fabric` of tls://"),
+        ('[{"name": "a", "fabric": "/a.sock", "keys": "/k", "underlay": "10.0.0.1"}]', "or a socket's path alone"),
         (
             '[{"name": "a", "fabric": "/a.sock", "underlay": "10.0.0.1"}, {"name": "b", "fabric": "/a.sock", "underlay": "10.0.0.2"}]',
             "hosts.1.fabric is /a.sock, as another host's; give each host one of its own",
