@@ -1,5 +1,5 @@
-"""`cubeyard relay`: workers on other machines call the fabric of this one; `cubeyard keys`: the keys
-of both."""
+"""`cubeyard relay`: workers on other machines call the fabric of this one; `cubeyard keys`: their
+keys."""
 
 from __future__ import annotations
 

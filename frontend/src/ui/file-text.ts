@@ -1,4 +1,4 @@
-/** The text of a file that someone chose or dropped, whatever program wrote it. */
+/** The text of a chosen or dropped file of any program. */
 
 const MARKS: readonly (readonly [string, readonly number[]])[] = [
   ["utf-8", [0xef, 0xbb, 0xbf]],
