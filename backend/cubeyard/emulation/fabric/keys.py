@@ -35,7 +35,7 @@ def _key(path: Path) -> None:
 
 
 def authority(folder: Path, days: int = DAYS) -> Path:
-    """The folder, with `ca.key` and `ca.crt`. An authority that is there stays."""
+    """The folder, with `ca.key` and `ca.crt`. An existing authority stays."""
     folder.mkdir(parents=True, exist_ok=True)
     if not (folder / "ca.crt").exists():
         _key(folder / "ca.key")
