@@ -157,6 +157,55 @@ fn servers_of_two_hosts_reach_each_other_with_whole_packets() {
     }
 }
 
+/// The addresses in the tables of a host's switches and tunnels.
+fn addresses(host: &Host, run: &str) -> String {
+    let switches = format!("cy-{}-sw", &run[..8]);
+    let pid = host.pid().to_string();
+    let table = done(&[
+        "nsenter", "-m", "-n", "-t", &pid, "ip", "netns", "exec", &switches, "bridge", "fdb", "show",
+    ]);
+    let mut lines: Vec<&str> = table.lines().collect();
+    lines.sort_unstable();
+    lines.join("\n")
+}
+
+/// Sends Ethernet frames from the addresses of servers to each tunnel of a host, over UDP from an
+/// ordinary socket there.
+const FORGE: &str = "
+import socket, sys
+sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+for vni in range(4096, 4104):
+    for mac in sys.argv[2:]:
+        frame = b'\\xff' * 6 + bytes.fromhex(mac) + b'\\x88\\xb5' + bytes(46)
+        sender.sendto(b'\\x08\\0\\0\\0' + vni.to_bytes(3, 'big') + b'\\0' + frame, ('127.0.0.1', int(sys.argv[1])))
+";
+
+#[test]
+fn a_frame_from_elsewhere_moves_no_servers_address() {
+    if !can_emulate("a_frame_from_elsewhere_moves_no_servers_address") {
+        return;
+    }
+    let mut hosts = hosts::<2>(UNDERLAY_MTU);
+    let run = build(&mut hosts);
+    for (from, to) in [(0, 8), (0, 12), (1, 4), (4, 12)] {
+        assert!(pings(&hosts[0], &run, from, to, 64));
+    }
+    let before = addresses(&hosts[0], &run);
+    let (pid, port) = (
+        hosts[0].pid().to_string(),
+        cubeyard_fabric::netlink::PORT.to_string(),
+    );
+    let macs = [0, 4, 8, 12].map(|server| {
+        let mac = cubeyard_dataplane::address::port_mac(server, 1);
+        mac.map(|byte| format!("{byte:02x}")).concat()
+    });
+    let words = ["nsenter", "-n", "-t", &pid, "python3", "-c", FORGE, &port];
+    done(&[&words[..], &macs.each_ref().map(String::as_str)[..]].concat());
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    assert_eq!(addresses(&hosts[0], &run), before);
+    assert!(pings(&hosts[0], &run, 0, 12, 64));
+}
+
 #[test]
 #[ignore = "for the long run, `make test TEST=all`"]
 fn a_switch_may_have_parts_on_three_hosts() {

@@ -5,12 +5,17 @@
 //! other port, the tunnel. The bridge's end of the pair represents the port of the other server. It
 //! goes down with that port, so that this server loses its carrier as it would with one cable.
 
-use std::net::Ipv4Addr;
 use std::os::fd::BorrowedFd;
 
+use cubeyard_dataplane::address::port_mac;
+
 use super::{LinkKind, NamespaceOf, Site, Steps, veth};
-use crate::names;
-use crate::netlink::{Batch, Bridge, Vxlan, add_bridge, add_far_end, add_vxlan, join_bridge, set_up};
+use crate::names::{self, Mac};
+use crate::netlink::{
+    Batch, Bridge, Vxlan, add_bridge, add_far_address, add_far_end, add_vxlan, join_bridge_without_learning,
+    set_up,
+};
+use crate::network::far_ports::{far_ports, links_of_switches};
 use crate::network::{Network, Place};
 
 pub(super) static BETWEEN_HOSTS: BetweenHosts = BetweenHosts;
@@ -43,62 +48,66 @@ pub fn add_tunnels(make: &mut Batch, join: &mut Batch, network: &Network, room: 
     let Some(hosts) = &network.description.hosts else {
         return;
     };
-    let mut add = |name, index, mac, number: usize, bridge, far: &[Ipv4Addr]| {
+    let mut add = |tunnel: Tunnel, number: usize, far: &[usize]| {
         let vxlan = Vxlan {
-            name,
-            index,
-            mac,
+            name: tunnel.name,
+            index: tunnel.index,
+            mac: tunnel.mac,
             mtu: network.description.mtu,
             vni: hosts.first_vni + number as u32,
             local: hosts.own_address(),
             namespace: room,
         };
         add_vxlan(make, &vxlan);
+        join_bridge_without_learning(join, vxlan.index, tunnel.bridge);
         for host in far {
-            add_far_end(join, index, *host);
+            add_far_end(join, vxlan.index, hosts.underlays[*host]);
         }
-        join_bridge(join, index, bridge);
-        set_up(join, index, true);
+        set_up(join, vxlan.index, true);
     };
+    let links_of = links_of_switches(network);
+    let mut addresses = Vec::new();
     for (at, switch) in network.description.switches.iter().enumerate() {
-        let far: Vec<Ipv4Addr> = network
-            .division
-            .other_hosts(at)
-            .map(|host| hosts.underlays[host])
-            .collect();
+        let far: Vec<usize> = network.division.other_hosts(at).collect();
         if !far.is_empty() {
-            let (name, index) = (
-                names::switch_tunnel_name(switch.id),
-                names::switch_tunnel_index(switch.id),
-            );
-            add(
-                name,
+            let index = names::switch_tunnel_index(switch.id);
+            let tunnel = Tunnel {
+                name: names::switch_tunnel_name(switch.id),
                 index,
-                names::switch_tunnel_mac(switch.id),
-                at,
-                names::switch_index(switch.id),
-                &far,
-            );
+                mac: names::switch_tunnel_mac(switch.id),
+                bridge: names::switch_index(switch.id),
+            };
+            add(tunnel, at, &far);
+            for host in far {
+                for (server, port) in far_ports(network, &links_of, at, host) {
+                    let server = network.description.servers[server].id;
+                    addresses.push((index, port_mac(server, port as u8), hosts.underlays[host]));
+                }
+            }
         }
     }
     for (at, link) in network.description.links.iter().enumerate() {
         if let Some((_, host)) = network.division.remote_end(at) {
-            let number = network.division.vni_of_link(at);
-            let far = [hosts.underlays[host]];
-            let (name, index) = (
-                names::link_tunnel_name(link.id),
-                names::link_tunnel_index(link.id),
-            );
-            add(
-                name,
-                index,
-                names::link_tunnel_mac(link.id),
-                number,
-                names::link_bridge_index(link.id),
-                &far,
-            );
+            let tunnel = Tunnel {
+                name: names::link_tunnel_name(link.id),
+                index: names::link_tunnel_index(link.id),
+                mac: names::link_tunnel_mac(link.id),
+                bridge: names::link_bridge_index(link.id),
+            };
+            add(tunnel, network.division.vni_of_link(at), &[host]);
         }
     }
+    for (index, mac, host) in addresses {
+        add_far_address(join, index, &mac, host);
+    }
+}
+
+struct Tunnel {
+    name: String,
+    index: u32,
+    mac: Mac,
+    /// The interface of the switch, or of the bridge of a link, that it is a port of.
+    bridge: u32,
 }
 
 /// The bridges of links between hosts, each between a server's port and a tunnel.

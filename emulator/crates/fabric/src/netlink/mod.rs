@@ -40,4 +40,6 @@ pub use segment::{
     delete_segment_route,
 };
 pub use socket::{Excuse, Netlink, gone_already, no_excuse};
-pub use vxlan::{OUTER_HEADER_BYTES, PORT, Vxlan, add_far_end, add_vxlan};
+pub use vxlan::{
+    OUTER_HEADER_BYTES, PORT, Vxlan, add_far_address, add_far_end, add_vxlan, join_bridge_without_learning,
+};

@@ -5,7 +5,7 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 
 use super::link::{
     IFLA_ADDRESS, IFLA_IFNAME, IFLA_INFO_DATA, IFLA_INFO_KIND, IFLA_LINKINFO, IFLA_MTU, IFLA_NET_NS_FD,
-    NUD_PERMANENT, RTM_NEWLINK, RTM_NEWNEIGH, link_header,
+    NUD_PERMANENT, RTM_NEWLINK, RTM_NEWNEIGH, join_bridge, link_header,
 };
 use super::message::{APPEND, Batch, CREATE, EXCLUSIVE};
 use crate::names::Mac;
@@ -17,9 +17,15 @@ pub const OUTER_HEADER_BYTES: u32 = 14 + 8 + 8 + 20;
 
 const IFLA_VXLAN_ID: u16 = 1;
 const IFLA_VXLAN_LOCAL: u16 = 4;
+const IFLA_VXLAN_LEARNING: u16 = 7;
 const IFLA_VXLAN_PORT: u16 = 15;
+const IFLA_INFO_SLAVE_KIND: u16 = 4;
+const IFLA_INFO_SLAVE_DATA: u16 = 5;
+const IFLA_BRPORT_LEARNING: u16 = 8;
 const AF_BRIDGE: u8 = 7;
 const NTF_SELF: u8 = 2;
+const NTF_MASTER: u8 = 4;
+const NUD_NOARP: u16 = 0x40;
 const NDA_DST: u16 = 1;
 const NDA_LLADDR: u16 = 2;
 
@@ -59,23 +65,58 @@ pub fn add_vxlan(batch: &mut Batch, vxlan: &Vxlan<'_>) {
             info.nest(IFLA_INFO_DATA, |data| {
                 data.put_u32(IFLA_VXLAN_ID, vxlan.vni);
                 data.put(IFLA_VXLAN_LOCAL, &vxlan.local.octets());
+                // All addresses are given. Anybody can send to the UDP port: with
+                // learning, a server's packets would go to any claimant of its address.
+                data.put_u8(IFLA_VXLAN_LEARNING, 0);
                 data.put(IFLA_VXLAN_PORT, &PORT.to_be_bytes());
             });
         });
     });
 }
 
-/// Adds a host that a tunnel floods packets for unknown addresses to. The tunnel learns the host of
-/// each address.
+/// Makes a tunnel a port of a switch which learns no address from it.
+pub fn join_bridge_without_learning(batch: &mut Batch, index: u32, bridge: u32) {
+    join_bridge(batch, index, bridge);
+    let purpose = format!("turning learning off for the tunnel {index}");
+    let header = link_header(0, index, 0, 0);
+    batch.request(RTM_NEWLINK, 0, &header, purpose, |attributes| {
+        attributes.nest(IFLA_LINKINFO, |info| {
+            info.put(IFLA_INFO_SLAVE_KIND, b"bridge");
+            info.nest(IFLA_INFO_SLAVE_DATA, |data| data.put_u8(IFLA_BRPORT_LEARNING, 0));
+        });
+    });
+}
+
+/// Adds a host that a tunnel sends broadcasts to.
 pub fn add_far_end(batch: &mut Batch, index: u32, host: Ipv4Addr) {
+    let purpose = format!("adding the host {host} to the tunnel {index}");
+    entry(batch, index, &[0; 6], Some(host), APPEND, purpose);
+}
+
+/// Adds a hardware address to a tunnel, with its host, and to the tunnel's switch.
+pub fn add_far_address(batch: &mut Batch, index: u32, mac: &Mac, host: Ipv4Addr) {
+    let purpose = format!("adding an address of the host {host} to the tunnel {index}");
+    entry(batch, index, mac, Some(host), EXCLUSIVE, purpose);
+    let purpose = format!("adding an address of the host {host} to the switch of the tunnel {index}");
+    entry(batch, index, mac, None, EXCLUSIVE, purpose);
+}
+
+/// A permanent entry in the forwarding table of a tunnel; without a host, in that of its switch.
+fn entry(batch: &mut Batch, index: u32, mac: &Mac, host: Option<Ipv4Addr>, how: u16, purpose: String) {
     let mut header = [0; 12];
     header[0] = AF_BRIDGE;
     header[4..8].copy_from_slice(&index.to_ne_bytes());
-    header[8..10].copy_from_slice(&NUD_PERMANENT.to_ne_bytes());
-    header[10] = NTF_SELF;
-    let purpose = format!("adding the host {host} to the tunnel {index}");
-    batch.request(RTM_NEWNEIGH, CREATE | APPEND, &header, purpose, |attributes| {
-        attributes.put(NDA_LLADDR, &[0; 6]);
-        attributes.put(NDA_DST, &host.octets());
+    let (state, table) = match host {
+        Some(_) => (NUD_PERMANENT, NTF_SELF),
+        // For a switch, a permanent address would be its own.
+        None => (NUD_NOARP, NTF_MASTER),
+    };
+    header[8..10].copy_from_slice(&state.to_ne_bytes());
+    header[10] = table;
+    batch.request(RTM_NEWNEIGH, CREATE | how, &header, purpose, |attributes| {
+        attributes.put(NDA_LLADDR, mac);
+        if let Some(host) = host {
+            attributes.put(NDA_DST, &host.octets());
+        }
     });
 }

@@ -160,7 +160,7 @@ impl Division {
 
     /// Whether a link, or an end of it, is on this host.
     pub fn has_link(&self, link: usize) -> bool {
-        self.links[link].contains(&self.here)
+        self.is_on(link, self.here)
     }
 
     /// Whether the ends of a link are on two hosts.
@@ -183,10 +183,19 @@ impl Division {
         self.switches[switch].contains(&self.here)
     }
 
+    /// Whether a link, or an end of it, is on a host.
+    pub fn is_on(&self, link: usize, host: usize) -> bool {
+        self.links[link].contains(&host)
+    }
+
+    /// The hosts with parts of a switch.
+    pub fn hosts_of_switch(&self, switch: usize) -> impl Iterator<Item = usize> {
+        self.switches[switch].iter().copied()
+    }
+
     /// The other hosts with parts of a switch; none where the switch has no part here.
     pub fn other_hosts(&self, switch: usize) -> impl Iterator<Item = usize> {
-        let hosts = self.switches[switch].iter().copied();
-        let others = hosts.filter(|host| *host != self.here);
+        let others = self.hosts_of_switch(switch).filter(|host| *host != self.here);
         others.filter(move |_| self.has_switch(switch))
     }
 

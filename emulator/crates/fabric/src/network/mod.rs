@@ -2,14 +2,16 @@
 //!
 //! All of it is pure: nothing here talks to the kernel. `description` has the caller's document,
 //! `index` its ids, `placement` the ends of links, `neighbours` the members of each Ethernet
-//! segment, `addresses` and `shaping` the settings of interfaces, `hosts` the division among hosts,
-//! `behaviour` the protocol of servers, `routing` the tables of routers, `chips` the requirements
-//! of switching chips, `services` those of users' services.
+//! segment, `addresses` and `shaping` the settings of interfaces, `hosts` the division among hosts
+//! and `far_ports` the server ports behind their tunnels, `behaviour` the protocol of servers,
+//! `routing` the tables of routers, `chips` the requirements of switching chips, `services` those
+//! of users' services.
 
 pub mod addresses;
 pub mod behaviour;
 pub mod chips;
 pub mod description;
+pub mod far_ports;
 pub mod hosts;
 pub mod index;
 pub mod neighbours;
