@@ -90,6 +90,28 @@ def test_a_server_that_comes_back_has_its_flows_again(
     assert after["stalled_flows"] == 0
 
 
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--workload", "permutation", "--protocol", "udp", "--set", "flow_bits_per_sec=5e6"),
+        ("--workload", '{"kind":"one-to-several","source":"00","destinations":["01","11"]}', "--set", 'delivery="pipeline"'),
+        ("--workload", '{"kind":"one-to-several","source":"00","destinations":["01","11"]}', "--set", 'delivery="complete-graph"'),
+    ],
+    ids=["UDP", "pipeline", "complete graph"],
+)  # fmt: skip
+def test_every_kind_of_flow_begins_again_with_its_server(
+    emulate: Command, nothing_left: Left, words: tuple[str, ...]
+) -> None:
+    report = emulate.run(
+        "--spec", TINY, "--link-rate", "20M", "--seconds", "16", "--fault", "server-killed=01@2-5",
+        "--set", 'timers={"hello_secs":0.3}', *SHORT, *words,
+    )  # fmt: skip
+    before, after = (report["windows"][part] for part in ("before", "after"))
+    assert after["goodput_bits_per_sec"] > 0.7 * before["goodput_bits_per_sec"]
+    assert after["stalled_flows"] == 0
+
+
 def test_a_broken_hypothesis_is_a_failed_command(emulate: Command, nothing_left: Left) -> None:
     result = emulate.run(
         "--spec", TINY, "--workload", "permutation", "--link-rate", "20M", "--seconds", "30",

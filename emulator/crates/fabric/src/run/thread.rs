@@ -1,6 +1,7 @@
 //! The run's thread: waits for calls, nodes, programs, links, processes and the clock, and handles
 //! one after the other, so that nothing needs a lock.
 
+use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
@@ -325,22 +326,22 @@ impl RunState {
                     rate_bits_per_sec,
                 }),
         );
-        messages.extend(self.workload.orders(server));
-        let restarted = self.workload.started_nanos().is_some();
-        if restarted {
+        let mut begun_again = BTreeMap::new();
+        if self.workload.started_nanos().is_some() {
+            begun_again = self.workload.begun_again(server);
+            messages.extend(begun_again.remove(&server).unwrap_or_default());
             messages.push(ToNode::Start);
+        } else {
+            messages.extend(self.workload.orders(server));
         }
         for message in &messages {
             if let Err(error) = self.nodes.send_with_socket(server, message) {
                 self.log_error(&error);
             }
         }
-        if restarted {
-            for (peer, order) in self.workload.begun_again(server) {
-                let flows = vec![order];
-                self.nodes
-                    .send(peer, &[ToNode::Workload { flows }, ToNode::Start]);
-            }
+        for (peer, mut orders) in begun_again {
+            orders.push(ToNode::Start);
+            self.nodes.send(peer, &orders);
         }
     }
 

@@ -1,6 +1,6 @@
 //! The flows of a run: sources, destinations and progress.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use cubeyard_dataplane::flow::Flow;
 use cubeyard_messages::{Exchange, FlowOrder, FlowRow, Role, SubflowRow, ToNode, Transport, split_orders};
@@ -46,6 +46,8 @@ struct FlowJson {
 struct Progress {
     received: u64,
     retransmits: u64,
+    /// The destination has seen the end of it, and nothing went wrong.
+    is_done: bool,
 }
 
 /// Bytes and retransmissions of flows since the last call, in the workload's order.
@@ -260,38 +262,33 @@ impl Workload {
 
     /// The flow orders for a server's node, split into messages that are short enough.
     pub fn orders(&self, server: usize) -> Vec<ToNode> {
-        let orders = self.orders.get(server).map_or(&[][..], |orders| orders);
-        let lists = split_orders(orders).into_iter();
-        lists.map(|flows| ToNode::Workload { flows }).collect()
+        messages(self.orders.get(server).map_or(&[][..], |orders| orders))
     }
 
-    /// Orders for the peers of a restarted server: its incomplete TCP flows begin again. Requests
-    /// do not, nor do flows that relay the data of others.
-    pub fn begun_again(&self, server: usize) -> Vec<(usize, FlowOrder)> {
-        let is_open = |order: &FlowOrder| {
-            let at = self.index[&order.id];
-            let ends: [usize; 2] = self.ends[at].into();
-            let left = |bytes| self.now[at].received < bytes;
-            ends.contains(&server) && order.bytes.is_none_or(left)
-        };
-        let plain = |order: &FlowOrder| {
-            order.transport != Transport::Udp && order.exchange.is_none() && order.pipeline.is_none()
-        };
-        let orders = self.orders.iter().enumerate();
-        let every: Vec<(usize, &FlowOrder)> = orders
-            .flat_map(|(peer, orders)| orders.iter().map(move |order| (peer, order)))
+    /// Orders for a restarted server and its peers: its incomplete flows begin again at both ends,
+    /// and so do the flows whose data they pass on, which the server has lost.
+    pub fn begun_again(&self, server: usize) -> BTreeMap<usize, Vec<ToNode>> {
+        // Without a number of bytes, the end of a flow is that of its sender.
+        let open = |order: &&FlowOrder| order.bytes.is_none() || !self.now[self.index[&order.id]].is_done;
+        let own: Vec<&FlowOrder> = self.orders[server].iter().filter(open).collect();
+        let again: BTreeSet<u32> = own
+            .iter()
+            .flat_map(|order| [Some(order.id), order.pipeline])
+            .flatten()
             .collect();
-        if !every.iter().all(|(_, order)| plain(order)) {
-            return Vec::new();
-        }
-        let open = every
-            .into_iter()
-            .filter(|(peer, order)| *peer != server && is_open(order));
-        let at_once = |order: &FlowOrder| FlowOrder {
-            start_secs: 0.0,
+        let elapsed = self.started_nanos.map_or(0, |at| monotonic_nanos() - at);
+        let begin = |order: &FlowOrder| FlowOrder {
+            start_secs: (order.start_secs - elapsed as f64 / 1e9).max(0.0),
             ..order.clone()
         };
-        open.map(|(peer, order)| (peer, at_once(order))).collect()
+        let lists = self.orders.iter().enumerate().map(|(end, orders)| {
+            let orders = orders.iter().filter(|order| again.contains(&order.id));
+            (end, orders.map(begin).collect::<Vec<FlowOrder>>())
+        });
+        lists
+            .filter(|(_, orders)| !orders.is_empty())
+            .map(|(end, orders)| (end, messages(&orders)))
+            .collect()
     }
 
     /// The ends of a flow, by its place: source and destination.
@@ -380,6 +377,7 @@ impl Workload {
         // A node that was restarted counts from zero again.
         if server == destination {
             self.now[at].received = restarted(&mut self.reported[at].received, row.bytes);
+            self.now[at].is_done = row.done && row.reason.is_none();
         } else if server == source {
             self.now[at].retransmits = restarted(&mut self.reported[at].retransmits, row.retransmits);
             for subflow in &mut self.subflows[at] {
@@ -487,6 +485,11 @@ fn planned_subflows(network: &Network, field: &str, flow: &FlowJson) -> Result<V
             "give network.subflows where switches are routers",
         )
     })
+}
+
+fn messages(orders: &[FlowOrder]) -> Vec<ToNode> {
+    let lists = split_orders(orders).into_iter();
+    lists.map(|flows| ToNode::Workload { flows }).collect()
 }
 
 /// The count now. If it went back, the node was restarted and counts from zero.
