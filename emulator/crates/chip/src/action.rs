@@ -239,8 +239,8 @@ impl RawAction {
             "DISCARD" => Forward::Discard,
             "DUPLICATE" => {
                 let mut set = 0;
-                for &one in needed("ports", self.ports.as_ref(), act)? {
-                    set |= 1 << port("ports", one)?;
+                for &item in needed("ports", self.ports.as_ref(), act)? {
+                    set |= 1 << port("ports", item)?;
                 }
                 if set == 0 {
                     let fix = "Write for example ports=(0, 1), or use DISCARD.";

@@ -177,13 +177,18 @@ pub fn program_of(own: Ipv4Addr, neighbours: &[Neighbour]) -> Result<Program, Fl
         next += 1;
         Ok::<(), Flaw>(())
     };
-    for one in neighbours {
-        let (dmac, smac) = (one.next_mac.0, one.own_mac.0);
-        program.set_vif_table(one.hop.into(), Some(&dmac), Some(&smac), one.port.into())?;
-        let action = if one.alive {
+    for neighbour in neighbours {
+        let (dmac, smac) = (neighbour.next_mac.0, neighbour.own_mac.0);
+        program.set_vif_table(
+            neighbour.hop.into(),
+            Some(&dmac),
+            Some(&smac),
+            neighbour.port.into(),
+        )?;
+        let action = if neighbour.alive {
             RawAction {
                 act: ACTS[0].to_owned(),
-                vif: Some(one.hop.into()),
+                vif: Some(neighbour.hop.into()),
                 ..RawAction::default()
             }
         } else {
@@ -195,7 +200,7 @@ pub fn program_of(own: Ipv4Addr, neighbours: &[Neighbour]) -> Result<Program, Fl
         for index in 0..MAX_HOPS {
             let (mut value, mut mask) = ([0; 12], [0; 12]);
             (value[0], mask[0]) = (index as u8 + 2, 0xff);
-            (value[4 + index], mask[4 + index]) = (one.hop, 0xff);
+            (value[4 + index], mask[4 + index]) = (neighbour.hop, 0xff);
             set(&mut program, 1, &value, &mask, &action)?;
         }
     }

@@ -414,8 +414,8 @@ fn carry_out(control: &mut Control, all: &[Happens], looks_after: usize) -> (Vec
             counts.get(host).copied().unwrap_or(0)
         })
     };
-    for one in all {
-        match *one {
+    for item in all {
+        match *item {
             Happens::Asks(from, to) => {
                 let (edge, port) = tree.edge_of(from);
                 control.on_packet(edge, port, &arp(from, to));

@@ -444,7 +444,10 @@ fn the_examples_are_programs_and_differ_as_told() {
     let mut changed = routes.clone();
     changed.set_vif_table(2, None, None, 3).unwrap();
     changed.set_register(Register::MissToCpu, 1).unwrap();
-    let found: Vec<String> = diff(&routes, &changed).into_iter().map(|one| one.what).collect();
+    let found: Vec<String> = diff(&routes, &changed)
+        .into_iter()
+        .map(|item| item.what)
+        .collect();
     assert_eq!(found, ["MISS_TO_CPU", "VIF[2]"]);
     assert_eq!(routes.shadowed(), []);
 }

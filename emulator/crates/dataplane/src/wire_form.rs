@@ -180,8 +180,8 @@ mod tests {
     /// Whether both IPv4 headers have the frame's length and all checksums are right.
     fn is_right(frame: &[u8]) -> bool {
         let (outer, inner) = (&frame[ETHERNET_BYTES..], &frame[ETHERNET_BYTES + HEADER..]);
-        let whole = [outer, inner].iter().all(|one| {
-            usize::from(u16_at(one, 2)) == one.len() && ones_complement_sum(&one[..IP_BYTES]) == 0xffff
+        let whole = [outer, inner].iter().all(|item| {
+            usize::from(u16_at(item, 2)) == item.len() && ones_complement_sum(&item[..IP_BYTES]) == 0xffff
         });
         let transport = &inner[IP_BYTES..];
         let mut pseudo = [&inner[12..20], &[0, inner[9], 0, 0], transport].concat();

@@ -58,7 +58,9 @@ fn deploy(host: &mut Host, network: &Value) -> (BTreeMap<u64, Container>, BTreeM
 
 /// Their processes, by server.
 fn pids<'a>(containers: impl Iterator<Item = (&'a u64, &'a Container)>) -> BTreeMap<String, u32> {
-    containers.map(|(id, one)| (id.to_string(), one.pid())).collect()
+    containers
+        .map(|(id, item)| (id.to_string(), item.pid()))
+        .collect()
 }
 
 /// Starts a container for each server, and wires none.

@@ -56,7 +56,10 @@ impl Fabric {
     /// Pairs of servers between which a datagram from this source port is lost, among some.
     fn lost(&self, servers: &[u32], source_port: u16) -> Vec<(u32, u32)> {
         let sockets = |port: u16| -> BTreeMap<u32, UdpSocket> {
-            servers.iter().map(|&one| (one, self.socket(one, port))).collect()
+            servers
+                .iter()
+                .map(|&server| (server, self.socket(server, port)))
+                .collect()
         };
         let (senders, receivers) = (sockets(source_port), sockets(PORT));
         let arrives = |&(a, b): &(u32, u32)| {

@@ -41,13 +41,13 @@ fn a_fault() -> impl Strategy<Value = Value> {
 }
 
 fn near(one: &EndCondition, other: &EndCondition) -> bool {
-    let close = |one: f64, other: f64| (one - other).abs() <= 1e-9;
+    let close = |item: f64, other: f64| (item - other).abs() <= 1e-9;
     one.up == other.up
         && one.rate_bits_per_sec == other.rate_bits_per_sec
         && close(one.loss, other.loss)
         && match (one.queue, other.queue) {
             (QueueCondition::Delayed(secs), QueueCondition::Delayed(other_secs)) => close(secs, other_secs),
-            (one, other) => one == other,
+            (item, other) => item == other,
         }
 }
 

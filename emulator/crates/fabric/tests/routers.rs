@@ -81,7 +81,10 @@ impl Routed {
     /// Pairs of servers between which nothing arrives, among some: neither of two datagrams. On a
     /// busy machine one may come too late.
     fn lost(&self, servers: &[u32]) -> Vec<(u32, u32)> {
-        let sockets: BTreeMap<u32, UdpSocket> = servers.iter().map(|&one| (one, self.socket(one))).collect();
+        let sockets: BTreeMap<u32, UdpSocket> = servers
+            .iter()
+            .map(|&server| (server, self.socket(server)))
+            .collect();
         let pairs = servers.iter().flat_map(|&a| servers.iter().map(move |&b| (a, b)));
         let arrives = |&(a, b): &(u32, u32)| {
             let sent = [a.to_be_bytes(), b.to_be_bytes()].concat();

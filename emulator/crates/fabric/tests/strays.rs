@@ -105,7 +105,7 @@ fn signals_reach_the_processes_of_a_container_that_have_the_servers_network_and_
         fs::write(group.join("cgroup.procs"), child.id().to_string()).expect("it joins the group");
     }
     let container = ContainerId::try_from(id).expect("64 digits");
-    let ours = Namespace::current().and_then(|one| one.id()).expect("ours");
+    let ours = Namespace::current().and_then(|item| item.id()).expect("ours");
     each_process(&container, ours, |process| process.freeze(true));
     std::thread::sleep(Duration::from_millis(100));
     assert_eq!(inside.each_ref().map(state_of), ["T", "T"]);

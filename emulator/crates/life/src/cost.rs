@@ -72,7 +72,7 @@ impl Prices {
     /// unit is bought.
     pub fn of_policy(&self, policy: &Policy, taken: &[Taken]) -> Value {
         let mean = |of: &dyn Fn(&Taken) -> u32| {
-            taken.iter().map(|one| f64::from(of(one))).sum::<f64>() / taken.len().max(1) as f64
+            taken.iter().map(|item| f64::from(of(item))).sum::<f64>() / taken.len().max(1) as f64
         };
         let mut at_least = false;
         let mut sum = |counts: [f64; UnitKind::COUNT], prices: &[Option<f64>; UnitKind::COUNT]| {
@@ -86,12 +86,12 @@ impl Prices {
                 })
                 .sum::<f64>()
         };
-        let swaps: [f64; UnitKind::COUNT] = std::array::from_fn(|kind| mean(&|one| one.swaps[kind]));
+        let swaps: [f64; UnitKind::COUNT] = std::array::from_fn(|kind| mean(&|item| item.swaps[kind]));
         let bought = match &policy.spares {
             Some(_) => policy.kit().map(|count| f64::from(count.unwrap_or(0))),
             None => swaps,
         };
-        let visits = mean(&|one| one.visits);
+        let visits = mean(&|item| item.visits);
         let (parts, work) = (sum(bought, &self.part), sum(swaps, &self.work));
         at_least |= visits > 0.0 && self.visit.is_none();
         let journeys = visits * self.visit.unwrap_or(0.0);

@@ -110,7 +110,7 @@ const MOST_COMPUTED: usize = 600;
 
 fn means(taken: &[Taken], of: impl Fn(&Taken) -> [u32; UnitKind::COUNT]) -> Value {
     let mean = |kind: UnitKind| {
-        let sum: f64 = taken.iter().map(|one| f64::from(of(one)[kind as usize])).sum();
+        let sum: f64 = taken.iter().map(|item| f64::from(of(item)[kind as usize])).sum();
         sum / taken.len().max(1) as f64
     };
     Value::Object(
@@ -155,7 +155,7 @@ fn policy_document(prepared: &Prepared, policy: &Policy, lived: &Lived, measured
     let mut computed = computed(prepared, lived, measured.whole_gbps);
     let every = computed.len().div_ceil(MOST_COMPUTED).max(1);
     computed = computed.into_iter().step_by(every).collect();
-    let visits: f64 = lived.taken.iter().map(|one| f64::from(one.visits)).sum();
+    let visits: f64 = lived.taken.iter().map(|item| f64::from(item.visits)).sum();
     json!({
         "title": policy.title(), "policy": policy, "curves": curves, "computed_abt": computed,
         "below": {

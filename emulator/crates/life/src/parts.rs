@@ -88,13 +88,13 @@ impl Parts {
                 push(PartKind::Switch, number, target, UnitKind::Switch, node);
             }
         }
-        for one in 0..pdus {
+        for index in 0..pdus {
             push(
                 PartKind::Pdu,
-                u64::from(one),
-                Target::Pdu(one),
+                u64::from(index),
+                Target::Pdu(index),
                 UnitKind::Pdu,
-                one,
+                index,
             );
         }
         let mut optical = 0;

@@ -141,7 +141,7 @@ mod tests {
     /// A link of two ports, two optics and a cable fails as often as published: 0.057 % a month.
     #[test]
     fn the_split_of_a_link_adds_up_to_what_is_published() {
-        let afr = |part: &str| RATES.iter().find(|one| one.part == part).unwrap().afr;
+        let afr = |part: &str| RATES.iter().find(|rate| rate.part == part).unwrap().afr;
         let link = 2.0 * afr("port") + 2.0 * afr("optic") + afr("cable");
         assert!((link - 12.0 * 0.000_57).abs() < 1e-4);
         assert!((afr("server") + afr("psu") + afr("fan") - 0.08 * 0.18).abs() < 1e-4);

@@ -149,8 +149,8 @@ impl Prepared {
                 .par_iter()
                 .map(|down| self.carrier.abt_gbps(down, progress))
                 .collect();
-            for one in more {
-                abt.push(one?);
+            for item in more {
+                abt.push(item?);
             }
             check(progress)?;
             frames(json!({"kind": "progress", "stage": "throughput", "done": abt.len(), "of": down.len()}));

@@ -304,7 +304,7 @@ fn requests_are_answered_by_the_servers_that_are_drawn() {
                 (&json!(200), answered)
             );
             let buckets = told["buckets"].as_array().unwrap();
-            let counted: u64 = buckets.iter().map(|one| one[1].as_u64().unwrap()).sum();
+            let counted: u64 = buckets.iter().map(|bucket| bucket[1].as_u64().unwrap()).sum();
             assert_eq!(counted, answered, "{told}");
             let bytes = bytes.into_inner();
             assert_eq!(bytes[&0] + bytes[&2], 200 * 50, "{bytes:?}");

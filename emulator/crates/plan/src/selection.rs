@@ -197,12 +197,12 @@ fn tier_demand(tier: &SwitchTier, link_gbps: Option<f64>) -> Vec<PortDemand> {
 /// that it bundles.
 fn with_breakouts(demand: &[PortDemand], bundled: &[BundledPorts]) -> Vec<PortDemand> {
     let mut ports: Vec<(f64, u32)> = demand.iter().map(|d| (d.gbps, d.ports)).collect();
-    for one in bundled {
-        if let Some((_, own)) = ports.iter_mut().find(|(gbps, _)| *gbps == one.gbps) {
-            *own = own.saturating_sub(one.ports);
+    for item in bundled {
+        if let Some((_, own)) = ports.iter_mut().find(|(gbps, _)| *gbps == item.gbps) {
+            *own = own.saturating_sub(item.ports);
         }
-        let plugs = one.ports.div_ceil(one.to_a_cable);
-        ports.push((one.gbps * f64::from(one.to_a_cable), plugs));
+        let plugs = item.ports.div_ceil(item.to_a_cable);
+        ports.push((item.gbps * f64::from(item.to_a_cable), plugs));
     }
     merge(&ports)
 }

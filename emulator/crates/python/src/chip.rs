@@ -165,7 +165,7 @@ pub fn chip_check_servers(
         let (_, shape) = bcube_of(spec_json)?;
         let server = |id: &u32| {
             let mut server = bcube::server(&shape, *id)?;
-            let there = |one: &bcube::Neighbour| servers.contains(&bcube::neighbour(&shape, *id, one.hop));
+            let there = |item: &bcube::Neighbour| servers.contains(&bcube::neighbour(&shape, *id, item.hop));
             server.neighbours.retain(there);
             Ok(server)
         };

@@ -116,7 +116,7 @@ fn flows_of(spec_json: &str, run_json: &str) -> Result<Value, PlanError> {
                     let planned = addresses.subflows(number, ends, most);
                     planned
                         .into_iter()
-                        .map(|one| subflow_of(number, ends, one))
+                        .map(|item| subflow_of(number, ends, item))
                         .collect()
                 }
             }

@@ -261,8 +261,8 @@ fn check_exports(module: &wasmi::Module) -> Result<(), Flaw> {
             TEMPLATE,
         ));
     }
-    let required = REQUIRED.iter().map(|one| (one, true));
-    for ((name, wanted), required) in required.chain(OPTIONAL.iter().map(|one| (one, false))) {
+    let required = REQUIRED.iter().map(|item| (item, true));
+    for ((name, wanted), required) in required.chain(OPTIONAL.iter().map(|item| (item, false))) {
         match module.get_export(name) {
             Some(ExternType::Func(found)) if shown(&found) == *wanted => {}
             None if !required => {}
@@ -294,7 +294,7 @@ fn check_exports(module: &wasmi::Module) -> Result<(), Flaw> {
 
 fn shown(found: &wasmi::FuncType) -> String {
     let list = |types: &[wasmi::ValType]| {
-        let names = types.iter().map(|one| format!("{one:?}").to_lowercase());
+        let names = types.iter().map(|item| format!("{item:?}").to_lowercase());
         names.collect::<Vec<_>>().join(", ")
     };
     match list(found.results()) {

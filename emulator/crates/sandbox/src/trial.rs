@@ -142,7 +142,7 @@ impl Tried for BuiltIn {
 
     fn instance(&self, _: NodeId) -> Result<(Box<dyn Service>, Option<ProcessLink>), Flaw> {
         let mut all = built_in(None);
-        let names: Vec<String> = all.iter().map(|(_, one)| one.name().to_owned()).collect();
+        let names: Vec<String> = all.iter().map(|(_, item)| item.name().to_owned()).collect();
         match names.iter().position(|name| *name == self.name) {
             Some(place) => Ok((all.swap_remove(place).1, None)),
             None => Err(Flaw {

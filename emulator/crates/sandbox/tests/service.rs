@@ -46,7 +46,7 @@ fn module(functions: &[(&str, &str)]) -> String {
     let body = |name: &str| {
         functions
             .iter()
-            .find(|(one, _)| *one == name)
+            .find(|(item, _)| *item == name)
             .map(|(_, body)| *body)
     };
     let part = |name: &str, signature: &str, else_: &str| {

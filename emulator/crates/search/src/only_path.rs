@@ -96,11 +96,11 @@ mod tests {
                         predict(&network, &experiment, &Progress::default()).expect("a prediction");
                     let faults: Vec<Fault> = serde_json::from_value(faults).expect("faults");
                     let failed = struck(&faults, &network, seed).expect("what fails");
-                    let down = |node: NodeId| failed.iter().any(|one| one.node_failed(node));
+                    let down = |node: NodeId| failed.iter().any(|item| item.node_failed(node));
                     let alive = |link: usize| {
                         !down(links.a[link])
                             && !down(links.b[link])
-                            && !failed.iter().any(|one| one.link_failed(link as u32))
+                            && !failed.iter().any(|item| item.link_failed(link as u32))
                     };
                     let ours = abt_gbps(topology, &capacity, &|node| !down(node), &alive).unwrap_or(0.0);
                     let theirs = predicted["abt_gbps"].as_f64().unwrap_or(0.0);

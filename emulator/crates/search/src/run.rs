@@ -76,8 +76,8 @@ fn nothing_there(asked: &Asked) -> Finding {
 
 fn by_family(candidates: &[Candidate]) -> Value {
     let mut counts = Map::new();
-    for one in candidates {
-        let count = counts.entry(one.topology.family()).or_insert(json!(0));
+    for candidate in candidates {
+        let count = counts.entry(candidate.topology.family()).or_insert(json!(0));
         *count = json!(count.as_u64().unwrap_or(0) + 1);
     }
     Value::Object(counts)
@@ -166,9 +166,9 @@ impl<'a> Search<'a> {
         for (chunk, candidates) in all.chunks(CHUNK).enumerate() {
             let outcomes: Vec<Option<Result<Priced, Left>>> = candidates
                 .par_iter()
-                .map(|one| {
+                .map(|candidate| {
                     let goes_on = !self.progress.cancelled.load(Ordering::Relaxed);
-                    goes_on.then(|| price(self.asked, one, self.book))
+                    goes_on.then(|| price(self.asked, candidate, self.book))
                 })
                 .collect();
             check(self.progress)?;
@@ -183,7 +183,7 @@ impl<'a> Search<'a> {
         self.tally.feasible = self.priced.len();
         let mut keyed: Vec<(Vec<f64>, (usize, Priced))> = std::mem::take(&mut self.priced)
             .into_iter()
-            .map(|one| (self.at_best(&one.1), one))
+            .map(|item| (self.at_best(&item.1), item))
             .collect();
         keyed.sort_by(|(a, (i, _)), (b, (j, _))| {
             let by_value = a.iter().zip(b).map(|(a, b)| a.total_cmp(b));
@@ -191,7 +191,7 @@ impl<'a> Search<'a> {
                 .fold(std::cmp::Ordering::Equal, std::cmp::Ordering::then)
                 .then(i.cmp(j))
         });
-        self.priced = keyed.into_iter().map(|(_, one)| one).collect();
+        self.priced = keyed.into_iter().map(|(_, item)| item).collect();
         Ok(())
     }
 
@@ -232,17 +232,17 @@ impl<'a> Search<'a> {
     /// the front.
     fn walk(&mut self, frames: &mut dyn FnMut(Value)) -> Result<(), PredictError> {
         let priced = std::mem::take(&mut self.priced);
-        for (place, (number, one)) in priced.iter().enumerate() {
+        for (place, (number, item)) in priced.iter().enumerate() {
             check(self.progress)?;
             let passed = self.tally.passed_over;
             if self.asked.stage < Stage::Healthy {
-                self.settle(*number, one.values, false, frames);
-            } else if self.front.covers(&self.at_best(one)) {
+                self.settle(*number, item.values, false, frames);
+            } else if self.front.covers(&self.at_best(item)) {
                 self.tally.passed_over += 1;
             } else if self.tally.evaluated >= self.asked.spec.evaluations {
                 self.tally.unexplored += 1;
             } else {
-                self.evaluate(*number, one, frames)?;
+                self.evaluate(*number, item, frames)?;
             }
             let quiet = self.tally.passed_over > passed && !self.tally.passed_over.is_multiple_of(PASSED);
             if !quiet && self.asked.stage >= Stage::Healthy || place + 1 == priced.len() {

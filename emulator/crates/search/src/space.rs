@@ -253,7 +253,7 @@ impl SpaceSpec {
         AXES.iter().filter(|axes| {
             self.families
                 .as_ref()
-                .is_none_or(|chosen| chosen.iter().any(|one| one == axes.family))
+                .is_none_or(|chosen| chosen.iter().any(|item| item == axes.family))
         })
     }
 
@@ -309,10 +309,10 @@ impl SpaceSpec {
                     for sized in sizes(axes, &fields, (least, most), self.server_steps) {
                         space.combinations += 1;
                         let found = candidate(axes, &fields, sized)
-                            .filter(|one| (least..=most).contains(&one.size.servers));
+                            .filter(|candidate| (least..=most).contains(&candidate.size.servers));
                         // Defaults filled in, two combinations can mean the same structure.
                         let found =
-                            found.filter(|one| seen.insert(json!(one.topology.resolve()).to_string()));
+                            found.filter(|item| seen.insert(json!(item.topology.resolve()).to_string()));
                         space.candidates.extend(found);
                     }
                 }
@@ -421,15 +421,15 @@ fn check_values(
     let family = axes.family;
     let of_family = described.as_array().into_iter().flatten();
     let all = of_family
-        .filter(|one| one["family"] == family)
-        .flat_map(|one| one["parameters"].as_array().into_iter().flatten());
+        .filter(|of_family| of_family["family"] == family)
+        .flat_map(|item| item["parameters"].as_array().into_iter().flatten());
     let open: Vec<&Value> = all
-        .filter(|one| one["kind"] != "list" && Some(one["name"].as_str().unwrap_or("")) != axes.sized)
+        .filter(|item| item["kind"] != "list" && Some(item["name"].as_str().unwrap_or("")) != axes.sized)
         .collect();
     for (name, values) in parameters {
         let field = format!("space.values.{family}.{name}");
-        let Some(parameter) = open.iter().find(|one| one["name"] == name.as_str()) else {
-            let names: Vec<&str> = open.iter().filter_map(|one| one["name"].as_str()).collect();
+        let Some(parameter) = open.iter().find(|item| item["name"] == name.as_str()) else {
+            let names: Vec<&str> = open.iter().filter_map(|item| item["name"].as_str()).collect();
             let hint = format!("Use {}. The size follows from the servers.", names.join(", "));
             let message = format!("{family} has no parameter {name} to try values of.");
             findings.push(
@@ -500,7 +500,7 @@ mod tests {
             let of_family = space
                 .candidates
                 .iter()
-                .filter(|one| one.topology.family() == axes.family)
+                .filter(|candidate| candidate.topology.family() == axes.family)
                 .count();
             assert!(of_family > 20, "{}: {of_family}", axes.family);
         }

@@ -52,9 +52,9 @@ fn exhaustive(question: &Value) -> Vec<Vec<f64>> {
     let vectors: Vec<Vec<f64>> = space
         .candidates
         .iter()
-        .filter_map(|one| {
+        .filter_map(|candidate| {
             let spec = PlanSpec {
-                topology: one.topology.clone(),
+                topology: candidate.topology.clone(),
                 ..asked.base.clone()
             };
             let values = known(&spec, &json!(asked.spec.failures))?;
@@ -67,7 +67,7 @@ fn exhaustive(question: &Value) -> Vec<Vec<f64>> {
     let better = |a: &[f64], b: &[f64]| a != b && a.iter().zip(b).all(|(a, b)| a <= b);
     let mut front: Vec<Vec<f64>> = vectors
         .iter()
-        .filter(|one| !vectors.iter().any(|other| better(other, one)))
+        .filter(|vector| !vectors.iter().any(|other| better(other, vector)))
         .cloned()
         .collect();
     front.sort_by(|a, b| a.partial_cmp(b).expect("numbers"));

@@ -368,9 +368,9 @@ mod tests {
             (Some(3), Some(3.0))
         );
         assert_eq!(corner["delivered_by_first_ways"], 2.0);
-        for one in found["together"].as_array().unwrap() {
+        for item in found["together"].as_array().unwrap() {
             let shares = |name: &str| -> Vec<f64> {
-                one[name]
+                item[name]
                     .as_array()
                     .unwrap()
                     .iter()

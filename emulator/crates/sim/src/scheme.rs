@@ -20,7 +20,7 @@ use crate::widest::Widest;
 pub fn known(name: Option<&str>, spec: &TopologySpec) -> Result<&'static str, Vec<Finding>> {
     let name = name.unwrap_or_else(|| default_for(spec));
     let valid: Vec<&'static str> = names_for(spec).into_iter().map(|(name, _)| name).collect();
-    let found = valid.iter().find(|&&one| one == name);
+    let found = valid.iter().find(|&&item| item == name);
     found.copied().ok_or_else(|| unknown(name, spec.family(), &valid))
 }
 

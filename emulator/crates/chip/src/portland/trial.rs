@@ -149,21 +149,21 @@ fn attempt(
     let passed = network.passed.take().unwrap_or_default();
     let arrived = delivered
         .iter()
-        .any(|one| (one.host, &*one.payload) == (to, PAYLOAD));
+        .any(|item| (item.host, &*item.payload) == (to, PAYLOAD));
     // Chips of hosts that were just met have changed since: a trace of a packet is by the tables at
     // its end, of ARP by those before.
-    let visits = passed.into_iter().filter_map(|one| {
-        let is_arp = Arp::read(&one.frame).is_some();
+    let visits = passed.into_iter().filter_map(|item| {
+        let is_arp = Arp::read(&item.frame).is_some();
         let mut chip = if is_arp {
-            known.chip_of(one.switch)
+            known.chip_of(item.switch)
         } else {
-            network.chip_of(one.switch)
+            network.chip_of(item.switch)
         }?;
         Some(Visit {
-            switch: network.tree().topology().node_name(one.switch),
-            at_micros: one.at_micros,
+            switch: network.tree().topology().node_name(item.switch),
+            at_micros: item.at_micros,
             kind: if is_arp { "arp" } else { "packet" },
-            trace: chip.trace(one.in_port, &one.frame).ok()?,
+            trace: chip.trace(item.in_port, &item.frame).ok()?,
         })
     });
     let visits = visits.collect();
@@ -185,7 +185,7 @@ fn pairs(network: &mut Network) -> u32 {
         }
     }
     let delivered = network.run();
-    let mut pairs: Vec<(NodeId, Ipv4Addr)> = delivered.iter().map(|one| (one.host, one.from)).collect();
+    let mut pairs: Vec<(NodeId, Ipv4Addr)> = delivered.iter().map(|item| (item.host, item.from)).collect();
     pairs.sort_unstable();
     pairs.dedup();
     pairs.len() as u32

@@ -383,7 +383,7 @@ impl Machine {
             "ports" => {
                 let items = match self.value(given)? {
                     Value::List(items) => items,
-                    one => vec![one],
+                    value => vec![value],
                 };
                 let number = |item| match item {
                     Value::Number(number) => Ok(number),

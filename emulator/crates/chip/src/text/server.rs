@@ -23,23 +23,28 @@ impl Server {
     /// The same server with all of its neighbours alive, or all dead.
     #[must_use]
     pub fn with_neighbours(mut self, alive: bool) -> Server {
-        self.neighbours.iter_mut().for_each(|one| one.alive = alive);
+        self.neighbours
+            .iter_mut()
+            .for_each(|neighbour| neighbour.alive = alive);
         self
     }
 
     pub(super) fn variables(&self) -> BTreeMap<String, Value> {
         let by_hop = |value: &dyn Fn(&Neighbour) -> Value| {
             let values = self.neighbours.iter();
-            Value::Map(values.map(|one| (u64::from(one.hop), value(one))).collect())
+            Value::Map(values.map(|item| (u64::from(item.hop), value(item))).collect())
         };
-        let hops = self.neighbours.iter().map(|one| Value::Number(one.hop.into()));
+        let hops = self
+            .neighbours
+            .iter()
+            .map(|neighbour| Value::Number(neighbour.hop.into()));
         let values = [
             Value::Bytes(self.address.octets().to_vec()),
             Value::List(hops.collect()),
-            by_hop(&|one| Value::Bytes(one.next_mac.0.to_vec())),
-            by_hop(&|one| Value::Bytes(one.own_mac.0.to_vec())),
-            by_hop(&|one| Value::Number(one.port.into())),
-            by_hop(&|one| Value::Number(one.alive.into())),
+            by_hop(&|item| Value::Bytes(item.next_mac.0.to_vec())),
+            by_hop(&|item| Value::Bytes(item.own_mac.0.to_vec())),
+            by_hop(&|item| Value::Number(item.port.into())),
+            by_hop(&|item| Value::Number(item.alive.into())),
         ];
         GIVEN.iter().map(|&name| name.to_owned()).zip(values).collect()
     }

@@ -242,7 +242,7 @@ fn flags(program: &Compiled) -> u32 {
 
 /// Number and flag of a table of exact matches.
 fn exact_table(table: Table) -> (u8, u32) {
-    let found = EXACT_TABLES.iter().find(|(_, one, ..)| *one == table);
+    let found = EXACT_TABLES.iter().find(|(_, item, ..)| *item == table);
     found.map_or((0, 0), |(.., number, flag)| (*number, *flag))
 }
 

@@ -316,8 +316,8 @@ fn describe(action: &Action) -> String {
             Mpls::Pop => "pop".to_owned(),
         }),
     ];
-    for one in more.into_iter().flatten() {
-        said = format!("{said}, {one}");
+    for item in more.into_iter().flatten() {
+        said = format!("{said}, {item}");
     }
     said
 }
@@ -427,7 +427,7 @@ impl ChipTables {
         };
         let keys = &mut self.entries[(self.version >> 1 & 1) as usize];
         let changed = key_in(self.version >> 1 & 1, change.key);
-        keys.retain(|one| *one != changed);
+        keys.retain(|key| *key != changed);
         if change.entry.is_some() {
             keys.push(changed);
         }
@@ -503,17 +503,17 @@ impl ChipTables {
             updates.push(TableUpdate::set(map, &key, entry.as_bytes()));
             self.entries[next as usize].push((table, map, key));
         }
-        for one in &program.interfaces {
+        for interface in &program.interfaces {
             let value = Interface {
-                dmac: one.dmac.map_or([0; 6], |mac| mac.0),
-                smac: one.smac.map_or([0; 6], |mac| mac.0),
-                sets_dmac: one.dmac.is_some().into(),
-                sets_smac: one.smac.is_some().into(),
-                port: one.port,
+                dmac: interface.dmac.map_or([0; 6], |mac| mac.0),
+                smac: interface.smac.map_or([0; 6], |mac| mac.0),
+                sets_dmac: interface.dmac.is_some().into(),
+                sets_smac: interface.smac.is_some().into(),
+                port: interface.port,
                 set: 1,
             };
-            updates.push(array("interfaces", next * INTERFACES + one.i, &value));
-            self.interfaces[next as usize].push(one.i);
+            updates.push(array("interfaces", next * INTERFACES + interface.i, &value));
+            self.interfaces[next as usize].push(interface.i);
         }
     }
 }

@@ -126,7 +126,7 @@ fn effects(found: Found) -> Effects {
     Effects {
         frames: found.frames,
         changed: found.changed,
-        events: news.map(|one| (one.edge, event(one))).collect(),
+        events: news.map(|item| (item.edge, event(item))).collect(),
     }
 }
 

@@ -115,7 +115,7 @@ impl CaptureSocket {
             Err(_) => return Received::Nothing,
         };
         let time = message.cmsgs().ok().and_then(|mut all| {
-            all.find_map(|one| match one {
+            all.find_map(|item| match item {
                 ControlMessageOwned::ScmTimestampns(time) => Some(time),
                 _ => None,
             })

@@ -111,7 +111,7 @@ fn check_parameters(kind: FaultKind, given: &Map<String, Value>) -> Result<()> {
     let catalog = cubeyard_topology::faults::CATALOG.iter();
     let known: Vec<&str> = catalog
         .flat_map(|entry| entry.parameters)
-        .map(|one| one.name)
+        .map(|flat_map| flat_map.name)
         .collect();
     // A parameter of another kind has no effect; callers send one document for all kinds.
     if let Some(name) = given.keys().find(|name| !known.contains(&name.as_str())) {

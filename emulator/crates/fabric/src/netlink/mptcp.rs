@@ -189,10 +189,10 @@ fn family(socket: &mut Netlink) -> Result<(u16, u32)> {
             .and_then(<[u8]>::first_chunk)
             .map(|bytes| u16::from_ne_bytes(*bytes));
         let groups = found.find_value(CTRL_ATTR_MCAST_GROUPS).unwrap_or_default();
-        for (_, one) in attributes(groups) {
-            let name = attributes(one).find_value(CTRL_ATTR_MCAST_GRP_NAME);
+        for (_, item) in attributes(groups) {
+            let name = attributes(item).find_value(CTRL_ATTR_MCAST_GRP_NAME);
             if name.is_some_and(|name| name.strip_suffix(&[0]) == Some(EVENTS.as_bytes())) {
-                let id = attributes(one).find_value(CTRL_ATTR_MCAST_GRP_ID);
+                let id = attributes(item).find_value(CTRL_ATTR_MCAST_GRP_ID);
                 group = id
                     .and_then(<[u8]>::first_chunk)
                     .map(|bytes| u32::from_ne_bytes(*bytes));

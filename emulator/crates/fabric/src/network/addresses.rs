@@ -40,8 +40,8 @@ impl Network {
         port: Option<u16>,
     ) -> impl Iterator<Item = (Ipv4Addr, u8)> {
         let all = self.description.servers[server].addresses.iter();
-        all.filter(move |one| one.port == port)
-            .map(|one| (one.address, one.prefix_bits))
+        all.filter(move |item| item.port == port)
+            .map(|item| (item.address, item.prefix_bits))
     }
 }
 

@@ -62,7 +62,9 @@ impl Behaviour {
                 return Err(FabricError::bad("network.forwarding", given, limit, fix));
             }
         };
-        if let Some(forwarding) = forwarding.filter(|one| one.one_host && description.hosts.is_some()) {
+        if let Some(forwarding) =
+            forwarding.filter(|forwarding| forwarding.one_host && description.hosts.is_some())
+        {
             let fix = "leave network.hosts out, or choose another forwarding";
             let limit = "a forwarding for several hosts";
             return Err(FabricError::bad(

@@ -130,7 +130,7 @@ impl RunState {
         };
         let copies: std::io::Result<Vec<OwnedFd>> = [ring, socket.as_fd()]
             .into_iter()
-            .map(|one| one.try_clone_to_owned())
+            .map(|item| item.try_clone_to_owned())
             .collect();
         match copies.during(|| "handing a chip's packets to its node".to_owned()) {
             Ok(copies) => self.nodes.hand_over(server, &ToNode::Cpu, copies),

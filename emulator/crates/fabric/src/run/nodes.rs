@@ -50,7 +50,7 @@ impl Nodes {
     /// Each container sees only its own folder in `folder`, by a mount. No other user reaches the
     /// sockets.
     pub fn listen(network: &Network, folder: Folder, poller: &Arc<Poller>) -> Result<Nodes> {
-        let processes = network.description.services.iter().any(|one| one.process);
+        let processes = network.description.services.iter().any(|service| service.process);
         let mut nodes = Vec::with_capacity(network.description.servers.len());
         for (at, server) in network.description.servers.iter().enumerate() {
             let name = server.id.to_string();

@@ -62,7 +62,7 @@ impl Sender {
         if let State::Sending(fd) | State::Draining(fd) = &self.state {
             if transport == Transport::Mptcp {
                 if let Ok(found) = subflows(fd) {
-                    let again = found.iter().map(|one| one.retransmits).sum();
+                    let again = found.iter().map(|item| item.retransmits).sum();
                     // A subflow that is closed takes its count along.
                     progress.retransmits = progress.retransmits.max(again);
                     progress.subflows = found;

@@ -52,7 +52,7 @@ impl Breakouts {
                 })
                 .collect();
             ends.sort_unstable();
-            let of_switch = ends.chunk_by(|one, other| one.0 == other.0);
+            let of_switch = ends.chunk_by(|end, other| end.0 == other.0);
             for legs in of_switch.flat_map(|ends| ends.chunks(usize::from(rule.links))) {
                 let cable = out.cables.len() as u32;
                 for (leg, &(.., link)) in legs.iter().enumerate() {

@@ -111,7 +111,7 @@ impl Group {
 
     /// The servers reached with their distances, nearest first; the searching server is the first.
     pub fn nearest_first(&self) -> impl Iterator<Item = (NodeId, u32)> + '_ {
-        self.reached.iter().map(|one| (one.hop.server, one.distance))
+        self.reached.iter().map(|item| (item.hop.server, item.distance))
     }
 
     /// Servers reached, nearest first, each with the position in this order of the one before it
@@ -119,7 +119,7 @@ impl Group {
     pub fn tree(&self) -> impl Iterator<Item = (NodeId, usize, u8)> + '_ {
         self.reached
             .iter()
-            .map(|one| (one.hop.server, one.before as usize, one.hop.level))
+            .map(|item| (item.hop.server, item.before as usize, item.hop.level))
     }
 
     /// Appends the hops of a shortest path to a server of this DCell_b; whether it was reached.

@@ -67,8 +67,8 @@ impl Router for Multipath {
             links.resize(self.steps.room(flows.len()), 0);
             let (pairs, last) = flows.as_chunks();
             let mut end = 0;
-            for [one, other] in pairs {
-                let [first, second] = self.steps.write_two([one, other], &mut links[end..]);
+            for [item, other] in pairs {
+                let [first, second] = self.steps.write_two([item, other], &mut links[end..]);
                 ends.extend([end + first, end + first + second].map(|end| end as u32));
                 end += first + second;
             }

@@ -206,8 +206,8 @@ impl ProcessService {
             self.counts.gone += self.lose();
             return self.stop(context);
         };
-        let forwards = |one: &answer::Action| matches!(one, answer::Action::Forward(..));
-        let forwarded = answer.actions.iter().filter(|one| forwards(one)).count();
+        let forwards = |action: &answer::Action| matches!(action, answer::Action::Forward(..));
+        let forwarded = answer.actions.iter().filter(|action| forwards(action)).count();
         if answer.call != asked.call || forwarded > usize::from(asked.journey.is_some()) {
             self.counts.wrong += 1;
             self.counts.gone += self.lose();

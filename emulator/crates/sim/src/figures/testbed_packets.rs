@@ -60,7 +60,7 @@ impl<'a> Growing<'a> {
             Some(line) => *line = series,
             None => {
                 lines.push(series);
-                lines.sort_by(|one, other| one.name.cmp(&other.name));
+                lines.sort_by(|line, other| line.name.cmp(&other.name));
             }
         }
         self.context.show(&Outcome {

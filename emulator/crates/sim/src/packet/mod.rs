@@ -233,12 +233,17 @@ impl<'a> Run<'a> {
         let settings = experiment.packet.clone().unwrap_or_default();
         let setup = setup::set_up(network, experiment, &settings, seed, progress)?;
         let payload = u64::from(setup.core.rules.payload);
-        let bytes: u64 = setup.core.connections.iter().map(|one| one.bytes(payload)).sum();
+        let bytes: u64 = setup
+            .core
+            .connections
+            .iter()
+            .map(|connection| connection.bytes(payload))
+            .sum();
         let total = bytes.saturating_mul(experiment.seeds.len() as u64);
         progress.total.fetch_max(total, Ordering::Relaxed);
         let watched = settings
             .watch_flow
-            .and_then(|flow| setup.flow_of.iter().position(|&one| one == flow));
+            .and_then(|flow| setup.flow_of.iter().position(|&item| item == flow));
         let subflow = watched.map(|connection| setup.core.connections[connection].first);
         Ok(Run {
             seen: Seen {
@@ -261,7 +266,11 @@ impl<'a> Run<'a> {
         let mut changed = Vec::new();
         loop {
             let fault = self.setup.timeline.next().unwrap_or(u64::MAX);
-            let round = self.setup.rebinding.as_ref().map_or(u64::MAX, |one| one.next());
+            let round = self
+                .setup
+                .rebinding
+                .as_ref()
+                .map_or(u64::MAX, |rebinding| rebinding.next());
             let frame = self.seen.heat.as_ref().map_or(u64::MAX, Heat::next);
             let sample = self.seen.samples.next();
             let until = end.min(fault).min(round).min(sample).min(frame);
@@ -361,7 +370,9 @@ impl<'a> Run<'a> {
             seeds: seeds(setup.seed, setup.settings.subflows),
         };
         let rebinding = setup.rebinding.as_mut();
-        rebinding.map_or(Ok(false), |one| one.round(&setup.core, &now, self.progress))
+        rebinding.map_or(Ok(false), |rebinding| {
+            rebinding.round(&setup.core, &now, self.progress)
+        })
     }
 
     /// Routes flows around the failures that routing now knows; returns how many routes changed.

@@ -190,7 +190,7 @@ pub(super) fn so_far(setup: &Setup<'_>, seen: &Seen) -> Map<String, Value> {
         put("link_heat", heat.document(core, &setup.gbps));
     }
     if setup.settings.flow_times && core.connections.len() <= MAX_GROWING_TIMES {
-        put("flow_times", flow_times(setup, |one| one.end != NEVER));
+        put("flow_times", flow_times(setup, |item| item.end != NEVER));
     }
     fields
 }
@@ -205,7 +205,7 @@ pub(super) fn lists_ended(setup: &Setup<'_>) -> bool {
 /// with the number `part`. Linear in all flows, 96 bytes each.
 pub(super) fn ended_since(setup: &Setup<'_>, since: u64, part: u64) -> Map<String, Value> {
     let now = setup.core.now;
-    let times = flow_times(setup, |one| (since..now).contains(&one.end));
+    let times = flow_times(setup, |item| (since..now).contains(&item.end));
     let fields = [
         ("seed", json!(setup.seed)),
         ("part", json!(part)),
@@ -337,10 +337,10 @@ fn flow_times(setup: &Setup<'_>, listed: impl Fn(&Connection) -> bool) -> Value 
         .iter()
         .copied()
         .zip(&core.connections)
-        .filter(|(_, one)| listed(one))
+        .filter(|(_, item)| listed(item))
         .collect();
     let ends = || flows.iter().map(|&(flow, _)| setup.demand.flows.flow(flow));
-    let each = || flows.iter().map(|&(_, one)| one);
+    let each = || flows.iter().map(|&(_, flow)| flow);
     json!({
         "flow": flows.iter().map(|&(flow, _)| flow).collect::<Vec<_>>(),
         "source": ends().map(|(from, _)| topology.node_name(from)).collect::<Vec<_>>(),

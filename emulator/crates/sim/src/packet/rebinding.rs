@@ -209,8 +209,8 @@ impl<'a> Rebinding<'a> {
         let routed = now.pairs.map_or(now.flows, |pairs| &pairs.flows);
         let mut of_flow = vec![0.0; routed.len() as usize];
         self.arrived.resize(core.connections.len(), 0);
-        for ((one, &flow), before) in core.connections.iter().zip(now.flow_of).zip(&mut self.arrived) {
-            let packets = f64::from(arrived_since(before, one));
+        for ((item, &flow), before) in core.connections.iter().zip(now.flow_of).zip(&mut self.arrived) {
+            let packets = f64::from(arrived_since(before, item));
             let place = now
                 .pairs
                 .map_or(flow as usize, |pairs| pairs.of[flow as usize] as usize);

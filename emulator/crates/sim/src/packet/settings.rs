@@ -515,7 +515,7 @@ mod tests {
             .as_array()
             .expect("a list")
             .iter()
-            .filter_map(|one| fields.keys().find(|name| one["name"] == **name).map(|_| ""))
+            .filter_map(|item| fields.keys().find(|name| item["name"] == **name).map(|_| ""))
             .collect();
         // All settings except watched and listed items appear in the form.
         assert_eq!(described.len(), fields.len() - 4);

@@ -210,12 +210,12 @@ impl Timeline {
             delay: 0,
             dead: 0,
         };
-        for one in self
+        for item in self
             .struck
             .iter()
-            .filter(|one| one.active && one.links.binary_search(&link).is_ok())
+            .filter(|item| item.active && item.links.binary_search(&link).is_ok())
         {
-            let fault = &one.fault;
+            let fault = &item.fault;
             match fault.kind {
                 FaultKind::LinkRate => {
                     let rate = fault.rate_bits_per_sec.unwrap_or(rate_bits_per_sec);
@@ -235,9 +235,9 @@ impl Timeline {
     /// The failures that routing knows.
     pub fn known(&self, topology: &Topology) -> Failures {
         let mut all = Failures::none(topology);
-        for one in self.struck.iter().filter(|one| one.known) {
-            one.failures.nodes().iter().for_each(|node| all.fail_node(node));
-            one.failures.links().iter().for_each(|link| all.fail_link(link));
+        for item in self.struck.iter().filter(|item| item.known) {
+            item.failures.nodes().iter().for_each(|node| all.fail_node(node));
+            item.failures.links().iter().for_each(|link| all.fail_link(link));
         }
         all
     }

@@ -250,9 +250,9 @@ impl Wheel {
         self.clear_bit(slot);
         match self.current[..] {
             [_] => {}
-            [ref mut one, ref mut other] => {
-                if *one < *other {
-                    std::mem::swap(one, other);
+            [ref mut item, ref mut other] => {
+                if *item < *other {
+                    std::mem::swap(item, other);
                 }
             }
             _ => self.current.sort_unstable_by(|a, b| b.cmp(a)),

@@ -180,7 +180,7 @@ fn many_flows_are_listed_in_parts_while_they_end() {
     );
     let mut listed = parts.concat();
     assert!(listed.len() > count as usize / 2, "{sizes:?}");
-    listed.sort_by_key(|one| one.0);
+    listed.sort_by_key(|item| item.0);
     assert!(listed.windows(2).all(|pair| pair[0].0 < pair[1].0), "each once");
     let last = times(&document["flow_times"]);
     assert_eq!(last.len(), count as usize);

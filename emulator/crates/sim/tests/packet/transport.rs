@@ -151,7 +151,12 @@ fn incast(least_timeout: u64) -> (f64, u64) {
         .collect();
     let mut core = bell.build(&flows);
     assert_eq!(core.run(1000 * SECOND, u64::MAX), Stop::Finished);
-    let end = core.connections.iter().map(|one| one.end).max().unwrap();
+    let end = core
+        .connections
+        .iter()
+        .map(|connection| connection.end)
+        .max()
+        .unwrap();
     (
         block as f64 * 8.0 / (end as f64 / SECOND as f64) / 1e9,
         core.totals.timeouts,

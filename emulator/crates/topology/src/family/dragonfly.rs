@@ -253,8 +253,9 @@ impl Family for Dragonfly {
         }
         for group in 0..self.groups {
             for (from, to) in (0..self.a).flat_map(|from| (from + 1..self.a).map(move |to| (from, to))) {
-                let end =
-                    |one: u32, other: u32| (first + group * self.a + one, self.local_port(one, other) as u16);
+                let end = |item: u32, other: u32| {
+                    (first + group * self.a + item, self.local_port(item, other) as u16)
+                };
                 links.push(end(from, to), end(to, from), 1, 0);
             }
         }

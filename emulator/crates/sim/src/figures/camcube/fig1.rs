@@ -46,17 +46,17 @@ pub(in super::super) fn compute(context: &Context<'_>) -> Result<Outcome, Predic
             gain: paths.len() as f64 / base.delivered,
         });
     }
-    let fewest = reached.iter().map(|one| one.paths).min().ok_or_else(setup)?;
-    let gaining = reached.iter().filter(|one| one.gain > 1.0 + 1e-9).count();
+    let fewest = reached.iter().map(|item| item.paths).min().ok_or_else(setup)?;
+    let gaining = reached.iter().filter(|item| item.gain > 1.0 + 1e-9).count();
     let mean_gain = |few: bool| {
         let gains: Vec<f64> = reached
             .iter()
-            .filter(|one| (one.shortest < 3) == few)
-            .map(|one| one.gain)
+            .filter(|item| (item.shortest < 3) == few)
+            .map(|item| item.gain)
             .collect();
         gains.iter().sum::<f64>() / gains.len() as f64
     };
-    let mut gains: Vec<f64> = reached.iter().map(|one| one.gain).collect();
+    let mut gains: Vec<f64> = reached.iter().map(|item| item.gain).collect();
     gains.sort_unstable_by(f64::total_cmp);
     // Every percentile: a point a flow would be thousands.
     let cdf = (1..=100).map(|percent| {

@@ -67,7 +67,7 @@ impl Cluster {
         let racks = cubeyard_routing::subways::Racks::of(topology).ok_or_else(super::setup)?;
         let (servers, clients) = (0..topology.server_count())
             .partition::<Vec<u32>, _>(|&server| MEMCACHE.contains(&racks.rack_of(server)));
-        let names = |servers: Vec<u32>| servers.iter().map(|&one| topology.node_name(one)).collect();
+        let names = |servers: Vec<u32>| servers.iter().map(|&server| topology.node_name(server)).collect();
         Ok(Cluster {
             clients: names(clients),
             servers: names(servers),
@@ -126,7 +126,7 @@ pub(in super::super) fn compute(context: &Context<'_>) -> Result<Outcome, Predic
     let shown = |found: &[Vec<(f64, f64)>]| -> Vec<Series> {
         let packets = variants.iter().zip(found).map(|((.., name), points)| {
             let mut points = points.clone();
-            points.sort_by(|one, other| one.0.total_cmp(&other.0));
+            points.sort_by(|point, other| point.0.total_cmp(&other.0));
             Series::ours(format!("{name}, packets"), points)
         });
         packets.collect()

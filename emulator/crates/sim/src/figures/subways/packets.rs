@@ -247,19 +247,19 @@ impl Figure<'_> {
         let context = self.context;
         let mut shuffles: Vec<Shuffle> = Vec::new();
         for (_, shuffle, before) in self.lines.iter().flat_map(|line| &line.points) {
-            for one in [shuffle, before] {
-                if !shuffles.contains(one) {
-                    shuffles.push(one.clone());
+            for item in [shuffle, before] {
+                if !shuffles.contains(item) {
+                    shuffles.push(item.clone());
                 }
             }
         }
         let mut bytes = 0;
-        for one in &shuffles {
-            let servers = one.servers()? as u64;
+        for shuffle in &shuffles {
+            let servers = shuffle.servers()? as u64;
             bytes += servers * (servers - 1) * (BYTES / context.parts()) * context.seeds;
         }
         context.expect(bytes);
-        let fluid = shuffles.par_iter().map(|one| one.fluid_secs(context));
+        let fluid = shuffles.par_iter().map(|shuffle| shuffle.fluid_secs(context));
         let fluid = fluid.collect::<Result<Vec<f64>, PredictError>>()?;
         let runs: Vec<(usize, usize)> = (0..shuffles.len())
             .flat_map(|shuffle| (0..context.seeds as usize).map(move |seed| (shuffle, seed)))

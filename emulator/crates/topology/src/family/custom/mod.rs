@@ -69,8 +69,8 @@ pub(crate) fn resolve(spec: &CustomSpec) -> CustomSpec {
 pub(crate) fn title(spec: &CustomSpec) -> String {
     let servers = spec.nodes.iter().filter(|node| node.role == CustomRole::Server);
     let (servers, nodes) = (servers.count(), spec.nodes.len());
-    let plural = |count: usize, one: &str, several: &str| {
-        format!("{count} {}", if count == 1 { one } else { several })
+    let plural = |count: usize, item: &str, several: &str| {
+        format!("{count} {}", if count == 1 { item } else { several })
     };
     format!(
         "Custom, {} and {}",

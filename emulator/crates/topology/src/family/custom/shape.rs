@@ -208,8 +208,8 @@ fn at_level(spec: &CustomSpec, listed: &Listed, top: u8) -> Vec<u64> {
         let tier = |name: &str| (!listed.is_server(name)).then(|| listed.tiers[listed.number[name] as usize]);
         let level = match (tier(&link.a), tier(&link.b)) {
             (None, None) => 0,
-            (Some(one), Some(other)) if one == other => one + 1,
-            (one, other) => one.max(other).unwrap_or(0),
+            (Some(item), Some(other)) if item == other => item + 1,
+            (item, other) => item.max(other).unwrap_or(0),
         };
         counts[usize::from(level)] += 1;
     }

@@ -433,8 +433,8 @@ impl Family for Jellyfish {
 
 /// Place of a pair in two columns that ascend together.
 fn place_of(a: &[NodeId], b: &[NodeId], wanted: (NodeId, NodeId)) -> Option<usize> {
-    let place = a.partition_point(|&one| one < wanted.0);
-    let end = a.partition_point(|&one| one <= wanted.0);
+    let place = a.partition_point(|&item| item < wanted.0);
+    let end = a.partition_point(|&item| item <= wanted.0);
     b[place..end]
         .binary_search(&wanted.1)
         .ok()

@@ -134,7 +134,7 @@ impl Subways {
             return 0;
         }
         let tors = (0..self.tors).filter_map(|tor| self.former_cluster(tor / self.l, tor % self.l));
-        tors.filter(|former| cluster.is_none_or(|one| one == *former))
+        tors.filter(|former| cluster.is_none_or(|cluster| cluster == *former))
             .count() as u32
     }
 
