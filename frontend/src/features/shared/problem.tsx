@@ -25,8 +25,14 @@ export function ProblemView({
   // Messages about parts of the address mean nothing to users who followed a link.
   const misled = api?.status === 422 && api.errors.some(({ field }) => field.startsWith("path."));
   const errors = misled ? [] : (api?.errors ?? []);
-  // The detail of one refused field is that field's message.
-  const told = errors.length === 1 && api?.message === `${errors[0]!.field}: ${errors[0]!.message}`;
+  // The detail of one refused field is that field's message; of a file's cell, with its place.
+  const [only, ...others] = errors;
+  const isRepeated =
+    only !== undefined &&
+    others.length === 0 &&
+    [only.field, only.field.replace(/^body\./, "")].some(
+      (place) => api?.message.toLowerCase() === `${place}: ${only.message}`.toLowerCase(),
+    );
   const heading = title ?? (away ? "Not connected" : (api?.problem.title ?? "Something went wrong"));
   return (
     <div className={styles.problem} role="alert">
@@ -38,13 +44,13 @@ export function ProblemView({
       {misled ? (
         <p>Not found. It may have been deleted.</p>
       ) : (
-        !told && <p>{error instanceof Error ? error.message : String(error)}</p>
+        !isRepeated && <p>{error instanceof Error ? error.message : String(error)}</p>
       )}
       {errors.length > 0 && (
         <ul className={styles.fields}>
           {errors.map((field) => (
             <li key={`${field.field} ${field.message}`}>
-              <code>{field.field}</code> {field.message}
+              <code>{field.field.replace(/^body\.(?=line )/, "")}</code> {field.message}
               {field.limit && <span className={styles.hint}> Must be {field.limit}.</span>}
               {field.hint && <span className={styles.hint}> {field.hint}</span>}
             </li>
