@@ -14,6 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from cubeyard.cli.common import errors, print_finding, refuse, write
+from cubeyard.cli.files import DecimalOption, decimal_mark
 from cubeyard.kit.errors import ProblemError
 from cubeyard.topologies.network import Format
 from cubeyard.topologies.rates import Unit
@@ -51,6 +52,7 @@ def import_topology(
     rate_unit: Annotated[
         str | None, typer.Option(help=f"The unit of rates that are bare numbers: {', '.join(_UNITS)}.")
     ] = None,
+    decimal: DecimalOption = None,
     output: Annotated[
         str, typer.Option("--output", "-o", help="The file to write the spec to, or - for standard output.")
     ] = "-",
@@ -72,7 +74,7 @@ def import_topology(
         data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
     except OSError as error:
         refuse(f"{file} cannot be read: {error.strerror or error}.")
-    options = ImportOptions(kind, patterns_of(servers), patterns_of(switches), link_gbps, unit)
+    options = ImportOptions(kind, patterns_of(servers), patterns_of(switches), link_gbps, unit, decimal_mark(decimal))
     try:
         result = import_file(data, "" if file == "-" else Path(file).name, options)
     except ProblemError as error:

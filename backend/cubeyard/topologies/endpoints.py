@@ -12,6 +12,7 @@ from cubeyard.kit.errors import responses
 from cubeyard.kit.responses import json_bytes
 from cubeyard.kit.routing import api_router
 from cubeyard.kit.text import PlainText
+from cubeyard.reading.numbers import Mark
 from cubeyard.topologies.importing import ImportOptions, check, imported_json, patterns_of
 from cubeyard.topologies.network import MAX_BYTES, MAX_LINKS, MAX_NODES, Format
 from cubeyard.topologies.rates import Unit
@@ -93,8 +94,11 @@ async def import_file(
         float | None, Query(description="Rate of links about which the file says nothing; 10 if left out.")
     ] = None,
     rate_unit: Annotated[Unit | None, Query(description="The unit of rates that are bare numbers.")] = None,
+    decimal: Annotated[
+        Mark | None, Query(description="The decimal mark of the rates; judged by all of them if left out.")
+    ] = None,
 ) -> Response:
     """The `spec` goes into a plan as it is. Nothing is stored."""
-    options = ImportOptions(format, patterns_of(servers), patterns_of(switches), link_gbps, rate_unit)
+    options = ImportOptions(format, patterns_of(servers), patterns_of(switches), link_gbps, rate_unit, decimal)
     check(options)
     return json_bytes(await http.app.state.readers.read(http, imported_json, file, name, options))

@@ -10,8 +10,10 @@ from typing import Any
 
 from cubeyard.engine import finding
 from cubeyard.kit.errors import Finding, field_error
-from cubeyard.reading.problems import BadFileError, problem, refused
+from cubeyard.reading.numbers import Mark, TwoNumbersError
+from cubeyard.reading.problems import MAX_MISTAKES, BadFileError, Mistake, TwoReadingsError, problem, refused
 from cubeyard.reading.report import MAX_SKIPPED, SkippedRow
+from cubeyard.reading.tables import DECIMAL_HINT
 from cubeyard.topologies import names, roles
 from cubeyard.topologies.network import TITLES, Edge, Format, Network
 from cubeyard.topologies.rates import GBPS_OF, MAX_GBPS, MIN_GBPS, Rates, Unit, guessed_unit
@@ -38,6 +40,8 @@ class ImportOptions:
     """The rate of links for which the file states none; default 10."""
     rate_unit: Unit | None = None
     """The unit of rates that are bare numbers."""
+    decimal: Mark | None = None
+    """The decimal mark of the rates, where the file does not show it."""
 
 
 def import_topology(data: bytes, name: str = "", options: ImportOptions | None = None) -> ImportedTopology:
@@ -224,8 +228,7 @@ def _rates(
     network: Network, options: ImportOptions, assumed: list[str], findings: list[Finding]
 ) -> tuple[list[float], list[bool]]:
     """Gb/s of each link, and whether the file states it."""
-    rates = Rates(options.rate_unit, (edge.attributes for edge in network.edges))
-    matches = [rates.of(edge.attributes) for edge in network.edges]
+    matches = _read_rates(network, options)
     bare = [item[0] for item in matches if isinstance(item, tuple) and not item[1]]
     unit = guessed_unit(bare)
     default = options.link_gbps or DEFAULT_GBPS
@@ -267,6 +270,23 @@ def _rates(
         message = f"{_count(len(beyond), 'rate')} out of range ({limits}), taken as the nearest: {_some(beyond)}."
         findings.append(_warning("rates-out-of-range", "topology.links", message, "Choose rates within the range."))
     return gbps, reported
+
+
+def _read_rates(network: Network, options: ImportOptions) -> list[tuple[float, bool] | str | None]:
+    """As `Rates.of`, link by link. Raises TwoReadingsError for rates that depend on the decimal
+    mark."""
+    rates = Rates(options.rate_unit, (edge.attributes for edge in network.edges), options.decimal)
+    matches: list[tuple[float, bool] | str | None] = []
+    ambiguous: list[Mistake] = []
+    for edge in network.edges:
+        try:
+            matches.append(rates.of(edge.attributes))
+        except TwoNumbersError as error:
+            where = edge.where or f"link {edge.a} to {edge.b}"
+            ambiguous.append(Mistake(where, f"{error}.", DECIMAL_HINT, value=error.text))
+    if ambiguous:
+        raise TwoReadingsError(ambiguous[:MAX_MISTAKES])
+    return matches
 
 
 def _rate(gbps: float) -> str:

@@ -8,7 +8,7 @@ from math import isfinite, nan
 from typing import Any, Literal
 
 from cubeyard.reading.names import is_nobody
-from cubeyard.reading.numbers import Mark, judged, readings
+from cubeyard.reading.numbers import Mark, TwoNumbersError, judged, readings
 from cubeyard.reading.units import rate_factor, rate_title
 
 Unit = Literal["gbps", "mbps", "kbps", "bps"]
@@ -37,20 +37,21 @@ _OF_ONE = {"oc": 51.84e6, "sts": 51.84e6, "stm": 155.52e6}
 
 class Rates:
     """Reads the rates of links; `unit` is that of bare numbers. The decimal mark is judged over all
-    of them."""
+    of them, unless `mark` states it."""
 
-    def __init__(self, unit: Unit | None, links: Iterable[Mapping[str, Any]] = ()) -> None:
+    def __init__(self, unit: Unit | None, links: Iterable[Mapping[str, Any]] = (), mark: Mark | None = None) -> None:
         self._unit: Unit | None = unit
-        self._mark: Mark | None = judged(
+        numbers = (
             parts[2]
             for attributes in links
             for name, value in attributes.items()
             if rate_title(name) is not None and (parts := _AMOUNT.fullmatch(str(value).strip()[:60]))
         )
+        self._mark: Mark | None = judged(numbers, mark)
 
     def of(self, attributes: Mapping[str, Any]) -> tuple[float, bool] | str | None:
         """Gb/s and whether the unit is known, the text of a rate that cannot be read, or None where
-        there is none."""
+        there is none. Raises TwoNumbersError for a rate that depends on the decimal mark."""
         attributes = {
             name: value for name, value in attributes.items() if value is not None and not is_nobody(str(value))
         }
@@ -91,15 +92,17 @@ class Rates:
         return (amount, False) if bare and not unit else (amount * bits / 1e9, True)
 
     def _amount(self, words: str, gbps: float) -> float:
-        """Programs write a decimal point, people a comma too. Not a number for `100,000`, which may
-        be either, unless the file or its unit decides."""
+        """Programs write a decimal point, people a comma too. Raises TwoNumbersError for `100,000`
+        unless the file or its unit decides."""
         values = readings(words)
         mark = self._mark
         if mark in values:
             return values[mark]
         if len(set(values.values())) > 1 and "," in words:
             likely = {value for value in values.values() if _LIKELY_GBPS[0] <= value * gbps <= _LIKELY_GBPS[1]}
-            return likely.pop() if len(likely) == 1 else nan
+            if len(likely) > 1:
+                raise TwoNumbersError(words, values["point"], values["comma"])
+            return likely.pop() if likely else nan
         return values.get("point", values.get("comma", nan))
 
 

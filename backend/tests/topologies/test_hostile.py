@@ -67,7 +67,8 @@ def test_a_million_edges_are_too_many_in_every_format() -> None:
 
 def test_a_file_that_takes_too_long_is_refused_by_the_time_over_rest(database: Database, tmp_path: Path) -> None:
     limited = Settings(database_url="postgresql://unused", frontend_dir=tmp_path, reader_secs=0.3)
-    long = GRAPHML.replace(b"</graph>", b"<node id='x'><data key='d0'>1</data></node>" * 300_000 + b"</graph>")
+    data = b"<data key='d0'>1</data>" * 400_000
+    long = GRAPHML.replace(b"</graph>", b"<node id='x'>" + data + b"</node></graph>")
     with TestClient(create_app(limited, database=database), base_url="http://localhost") as client:
         headers = {"content-type": "application/octet-stream"}
         answer = client.post("/api/v1/topologies/import", content=long, headers=headers)

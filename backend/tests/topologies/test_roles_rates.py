@@ -102,6 +102,18 @@ def test_a_label_of_a_link_may_have_its_rate(words: str, gbps: float | None) -> 
     assert [(rate.gbps, rate.told) for rate in result.rates] == [(gbps or 10, gbps is not None)]
 
 
+def test_a_rate_that_depends_on_the_decimal_mark_is_asked_for() -> None:
+    data = b'source,target,speed\nleaf1,web1,10 Gbps\nleaf1,web2,"100,000 Mbps"\n'
+    with pytest.raises(ProblemError) as refused:
+        imported(data)
+    (error,) = refused.value.errors
+    assert (error.field, error.value) == ("query.decimal", "100,000")
+    assert "100000 with a decimal point, and 100 with a decimal comma" in error.message
+    for mark, gbps in (("point", 100.0), ("comma", 0.1)):
+        rates = imported(data, decimal=mark).rates
+        assert {rate.gbps for rate in rates} == {10.0, gbps}
+
+
 def test_the_decimal_mark_of_rates_is_that_of_the_file() -> None:
     result = imported(b"source;target;speed\nweb1;leaf1;2,5 Gb/s\nweb2;leaf1;1.000 Mb/s\n")
     assert sorted(rate.gbps for rate in result.rates) == [1, 2.5]

@@ -11974,6 +11974,8 @@ export interface operations {
                 link_gbps?: number | null;
                 /** @description The unit of rates that are bare numbers. */
                 rate_unit?: ("gbps" | "mbps" | "kbps" | "bps") | null;
+                /** @description The decimal mark of the rates; judged by all of them if left out. */
+                decimal?: ("point" | "comma") | null;
             };
             header?: never;
             path?: never;

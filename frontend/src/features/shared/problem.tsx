@@ -25,7 +25,7 @@ export function ProblemView({
   // Messages about parts of the address mean nothing to users who followed a link.
   const misled = api?.status === 422 && api.errors.some(({ field }) => field.startsWith("path."));
   const errors = misled ? [] : (api?.errors ?? []);
-  // The detail of one refused field is that field's message; of a file's cell, with its place.
+  // One refused field has its message in the detail too; a file's cell, with its place.
   const [only, ...others] = errors;
   const isRepeated =
     only !== undefined &&

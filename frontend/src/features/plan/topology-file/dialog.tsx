@@ -12,6 +12,7 @@ import { Skeleton } from "@/ui/marks";
 import { ModalDialog } from "@/ui/overlay";
 import { useFileDrop } from "@/ui/use-file-drop";
 import { formatCount, plural } from "@/units";
+import { DecimalQuestion } from "../../shared/decimal-question";
 import { ProblemView } from "../../shared/problem";
 import type { TopologySpec } from "../../shared/spec";
 import { UNTITLED, usePlan } from "../state/store";
@@ -84,7 +85,14 @@ function Reading({ file, onClose }: { file: File; onClose: () => void }) {
   return (
     <div className={styles.body}>
       {read.isPending && <Skeleton height={160} />}
-      {read.isError && <ProblemView error={read.error} title={`${file.name} cannot be read`} />}
+      {read.isError && (
+        <ProblemView error={read.error} title={`${file.name} cannot be read`}>
+          <DecimalQuestion
+            error={read.error}
+            onAnswer={(decimal) => setAnswers((before) => ({ ...before, decimal }))}
+          />
+        </ProblemView>
+      )}
       {found && <Summary found={found} file={file} />}
       <Questions answers={answers} onChange={setAnswers} />
       {found && <Told found={found} />}

@@ -1,12 +1,14 @@
 /** Sends a file to the server to be parsed, with the user's options. */
 import { api, take } from "@/api/client";
 import type { ImportedTopology } from "@/api/types";
+import type { Mark } from "../../shared/decimal-question";
 
 export interface Answers {
   servers: string;
   switches: string;
   linkGbps: number | null;
   rateUnit: "" | "gbps" | "mbps" | "kbps" | "bps";
+  decimal?: Mark;
 }
 
 export const NO_ANSWERS: Answers = { servers: "", switches: "", linkGbps: null, rateUnit: "" };
@@ -26,6 +28,7 @@ export async function readTopology(file: File, answers: Answers): Promise<Import
           switches: answers.switches.trim() || undefined,
           link_gbps: answers.linkGbps ?? undefined,
           rate_unit: answers.rateUnit || undefined,
+          decimal: answers.decimal,
         },
       },
       // The file is sent as it is.
