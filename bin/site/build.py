@@ -50,6 +50,7 @@ class Site:
 
     def write(self) -> None:
         self.copy("frontend/public/icon.svg", "icon.svg")
+        self.copy("bin/site/tables.css", "tables.css")
         for path, page in self.pages.items():
             self.put(page, self.with_links((ROOT / path).read_text(), path, page))
         made = reference.pages()

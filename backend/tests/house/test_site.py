@@ -52,6 +52,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_every_link_and_every_file_that_a_page_loads_is_in_the_site(site: Path) -> None:
     pages = {page: Seen(page) for page in site.rglob("*.html") if page.name != "404.html"}
     assert len(pages) > 100
+    assert all("tables.css" in {Path(file).name for file in seen.loaded} for seen in pages.values())
     for page, seen in pages.items():
         assert not seen.inline_scripts, f"{page.name}: the content security policy forbids inline scripts"
         for address in [*seen.loaded, *seen.links]:
