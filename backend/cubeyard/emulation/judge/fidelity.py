@@ -2,10 +2,10 @@
 reason.
 
 CPU is elastic, so neither a busy machine nor a goodput below the ideal alone makes a run
-host-limited. A single pair measured alone shows the result without machine load. A run is
-host-limited only if the machine delayed it: late ticks, long waits for a processor, or packets lost
-in the kernel's backlog. Max-min rates over the flows' actual paths, compared with the plan's
-prediction, separate the cost of the paths from the effect of TCP. [ours]
+host-limited. A run is host-limited only if the machine delayed it (late ticks, long waits for a
+processor, packets lost in the kernel's backlog), or if a single pair measured alone, without
+machine load, does not reach its link's rate. Max-min rates over the flows' actual paths, compared
+with the plan's prediction, separate the cost of the paths from the effect of TCP. [ours]
 """
 
 from __future__ import annotations
