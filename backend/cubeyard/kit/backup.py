@@ -26,6 +26,11 @@ FILLED = ("plans", "experiments", "runs", "notes", "tokens", "changes")
 
 def backup(database: Database, file: Path) -> None:
     """Writes a new file that only this user may read: it has hashes of tokens, and names."""
+    if schema.current(database.engine) is None:
+        raise _refused(
+            "This database has no tables of Cubeyard, so there is nothing to back up. Set CUBEYARD_HOME or DATABASE_URL"
+            " to the database that your server uses."
+        )
     with tempfile.TemporaryDirectory(dir=file.parent, prefix=".cubeyard-backup-") as folder:
         new = Path(folder) / "backup"
         _run(

@@ -74,6 +74,12 @@ def database_settings(database: Database) -> Settings:
     return Settings(database_url=database.url.render_as_string(hide_password=False))
 
 
+def test_a_database_without_tables_is_no_backup(other: Database, tmp_path: Path) -> None:
+    with pytest.raises(ProblemError, match=r"no tables of Cubeyard.*CUBEYARD_HOME"):
+        backups.backup(other, tmp_path / "backup")
+    assert not (tmp_path / "backup").exists()
+
+
 def test_a_backup_of_an_older_version_is_migrated_and_of_a_newer_one_refused(
     file: Path, other: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
