@@ -57,9 +57,9 @@ export default function SearchPage() {
       <div className={styles.page}>
         <h1>Search</h1>
         <p className={styles.lead}>
-          Tries thousands of plans of every family and keeps those that no other beats. Modelled: prices are
-          the catalog’s, throughput is ABT of all-to-all traffic on each family’s own routing. Families
-          without switches lose nothing when switches fail.
+          Tries thousands of plans of every family but custom and keeps those that no other beats. Modelled:
+          prices are the catalog’s, throughput is ABT of all-to-all traffic on each family’s own routing.
+          Families without switches lose nothing when switches fail.
         </p>
         {problem ? (
           <ProblemView
