@@ -183,6 +183,8 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]
         job = made(f"/plans/{plan}/exports/csv/jobs")
         ids = {"PLAN": plan, "EXPERIMENT": experiment, "RUN": run, "JOB": job}
         yield {**ids, "CUBEYARD_HOME": str(home), "SERVER": server.base}
+        server.process.terminate()  # a killed one would leave its PostgreSQL
+        server.process.wait(timeout=60)
 
 
 @pytest.mark.parametrize("block", RUN)
