@@ -3,6 +3,7 @@ in order, and frames over a separate connection."""
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import os
 import socket
@@ -84,18 +85,62 @@ class Remote:
     def __str__(self) -> str:
         return f"{self.host}:{self.port}"
 
+    def context(self) -> ssl.SSLContext:
+        """Raises OSError for keys that cannot be read."""
+        context = ssl.create_default_context(ssl.Purpose.SERVER_AUTH, cafile=str(self.keys / "ca.crt"))
+        context.minimum_version = ssl.TLSVersion.TLSv1_3
+        context.load_cert_chain(self.keys / "tls.crt", self.keys / "tls.key")
+        return context
+
     def connect(self, secs: float) -> ssl.SSLSocket:
         """Raises OSError, also for a key that is not the other side's."""
         plain = socket.create_connection((self.host, self.port), secs)
         try:
             notice_loss(plain)
-            context = ssl.create_default_context(ssl.Purpose.SERVER_AUTH, cafile=str(self.keys / "ca.crt"))
-            context.minimum_version = ssl.TLSVersion.TLSv1_3
-            context.load_cert_chain(self.keys / "tls.crt", self.keys / "tls.key")
-            return context.wrap_socket(plain, server_hostname=RELAY_NAME)
+            return self.context().wrap_socket(plain, server_hostname=RELAY_NAME)
         except OSError:
             plain.close()
             raise
+
+
+@dataclass(frozen=True)
+class Absent:
+    """The fabric of a host that a run has and that is not ready now."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def refusal(self) -> OSError:
+        return ConnectionRefusedError(errno.ECONNREFUSED, "no ready fabric runs on it")
+
+    def connect(self, secs: float) -> ssl.SSLSocket:  # noqa: ARG002 - as a Remote
+        raise self.refusal
+
+
+Socket = Path | Remote | Absent
+"""Where a fabric listens."""
+
+
+async def open_streams(fabric: Socket, limit: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """A connection for asyncio, with lines of at most `limit` bytes. Raises FabricGoneError."""
+    try:
+        if isinstance(fabric, Path):
+            return await asyncio.open_unix_connection(
+                sock=await asyncio.to_thread(_unix, fabric, REMOTE_SECS), limit=limit
+            )
+        if isinstance(fabric, Absent):
+            raise fabric.refusal
+        async with asyncio.timeout(REMOTE_SECS):
+            reader, writer = await asyncio.open_connection(
+                fabric.host, fabric.port, ssl=fabric.context(), server_hostname=RELAY_NAME, limit=limit
+            )
+    except OSError as error:
+        raise _gone(fabric, error) from error
+    notice_loss(writer.get_extra_info("socket"))
+    return reader, writer
 
 
 def notice_loss(connection: socket.socket) -> None:
@@ -103,7 +148,7 @@ def notice_loss(connection: socket.socket) -> None:
         connection.setsockopt(*option)
 
 
-def is_away(fabric: Path | Remote) -> bool:
+def is_away(fabric: Socket) -> bool:
     """Whether nothing answers where a fabric was: neither it nor its machine, which would refuse.
     Takes REMOTE_SECS and ANSWER_SECS at most."""
     try:
@@ -114,6 +159,14 @@ def is_away(fabric: Path | Remote) -> bool:
     except (FabricGoneError, FabricError):
         return False
     return False
+
+
+def _gone(fabric: Socket, error: OSError) -> FabricGoneError:
+    refuses = isinstance(error, (ConnectionError, FileNotFoundError, ssl.SSLError))
+    silent = isinstance(error, TimeoutError) or (isinstance(fabric, Remote) and not refuses)
+    return (FabricSilentError if silent else FabricGoneError)(
+        f"cubeyard-fabric does not answer at {fabric}: {error.strerror or error}."
+    )
 
 
 def _unix(path: Path, secs: float) -> socket.socket:
@@ -142,7 +195,7 @@ def _credentials(connection: socket.socket) -> tuple[int, int, int]:
 class FabricClient:
     """One connection. Not for several threads at a time."""
 
-    def __init__(self, path: Path | Remote, connect_secs: float = 2.0, *, looks: bool = False) -> None:
+    def __init__(self, path: Socket, connect_secs: float = 2.0, *, looks: bool = False) -> None:
         """`looks`: during a long call, whether the fabric still answers a second connection. For
         other machines: a forwarded socket stays open when its machine is gone."""
         self.path = path
@@ -152,11 +205,7 @@ class FabricClient:
         try:
             self._socket = _unix(path, connect_secs) if isinstance(path, Path) else path.connect(REMOTE_SECS)
         except OSError as error:
-            refuses = isinstance(error, (ConnectionError, FileNotFoundError, ssl.SSLError))
-            silent = isinstance(error, TimeoutError) or (isinstance(path, Remote) and not refuses)
-            raise (FabricSilentError if silent else FabricGoneError)(
-                f"cubeyard-fabric does not answer at {path}: {error.strerror or error}."
-            ) from error
+            raise _gone(path, error) from error
 
     def __enter__(self) -> Self:
         return self

@@ -6,14 +6,15 @@ from __future__ import annotations
 import hashlib
 import socket
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from cubeyard.emulation.fabric.client import Remote
+from cubeyard.emulation.fabric.client import Absent, Remote, Socket
 from cubeyard.emulation.fabric.place import Place
 from cubeyard.emulation.network.network import Network
+from cubeyard.frames.network import FrameHosts
 from cubeyard.settings import EmulationCluster, EmulationHost, Settings
 
 Json = dict[str, Any]
@@ -28,7 +29,7 @@ class Host:
     """One of them. This machine, where no hosts are set, has no name."""
 
     name: str
-    socket: Path | Remote
+    socket: Socket
     """Where its cubeyard-fabric listens, or the relay before it."""
     docker: str = ""
     """URL or context of its engine; empty for the one that the environment names."""
@@ -53,6 +54,19 @@ class Hosts:
     """Whose nodes they are, if they are a cluster's."""
     left_out: tuple[str, ...] = ()
     """Further nodes that runs do not use, because there are more than a run can have."""
+    placed: FrameHosts | None = None
+    """Which host has which server of a run, by the frame that begins it."""
+
+    def of_run(self, placed: FrameHosts | None) -> Hosts:
+        """For a run under way: the ready hosts change meanwhile, but not where its servers are."""
+        return replace(self, placed=placed)
+
+    def spread(self, network: Network) -> Spread:
+        if self.placed is None:
+            return Spread.of(network, self.every)
+        known = {host.name: host for host in self.every}
+        hosts = (known.get(name, Host(name, Absent(name))) for name in self.placed["name"])
+        return Spread(tuple(hosts), dict(zip(network.servers, self.placed["of_server"], strict=True)))
 
     @property
     def said_of_nodes(self) -> str:
@@ -143,15 +157,14 @@ class Spread:
         }
 
     def document(self, network: Network) -> Json:
-        """For the frame that begins a run: nothing where there is only one host."""
-        if not self.several:
+        """For the frame that begins a run: nothing where this machine is the only host."""
+        if not any(host.name for host in self.hosts):
             return {}
-        return {
-            "hosts": {
-                "name": [host.name for host in self.hosts],
-                "of_server": [self.host_of[server] for server in network.servers],
-            }
+        hosts: FrameHosts = {
+            "name": [host.name for host in self.hosts],
+            "of_server": [self.host_of[server] for server in network.servers],
         }
+        return {"hosts": hosts}
 
 
 def divided(servers: int, shares: Sequence[float]) -> list[range]:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import socket
 from collections.abc import Iterable, Iterator
 from contextlib import closing, suppress
-from pathlib import Path
 from typing import Any
 
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from cubeyard.emulation.fabric.client import Remote
+from cubeyard.emulation.fabric.client import Remote, Socket
 from cubeyard.emulation.fabric.hosts import Host, Hosts
 from cubeyard.emulation.fabric.place import Place
 from cubeyard.kit.errors import ProblemError
@@ -45,7 +44,7 @@ class FabricCollector(Collector):
             return ()  # a cluster that does not respond has no known nodes
 
 
-def _answers(place: Path | Remote) -> bool:
+def _answers(place: Socket) -> bool:
     if isinstance(place, Remote):
         with suppress(OSError), closing(place.connect(CONNECT_SECS)):
             return True

@@ -17,7 +17,7 @@ import structlog
 from sqlalchemy.exc import DBAPIError
 
 from cubeyard.emulation.fabric.client import FabricClient
-from cubeyard.emulation.fabric.hosts import Host, Hosts, Spread
+from cubeyard.emulation.fabric.hosts import Host, Hosts
 from cubeyard.emulation.live import schemas
 from cubeyard.emulation.live.models import CaptureRow
 from cubeyard.emulation.live.repository import CaptureRepository
@@ -51,7 +51,7 @@ class Target:
 def target_of(hosts: Hosts, network: Network, asked: schemas.CaptureTarget, place: str = "body") -> Target:
     """`place` is where the request has its fields. Raises a 422 that names the field of a link,
     server or port that the run does not have."""
-    spread = Spread.of(network, hosts.every)
+    spread = hosts.spread(network)
     if asked.link is not None:
         link = next((item for item in network.links if asked.link in network.link_names(item)), None)
         if link is None:

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from cubeyard.emulation.deploy.names import shell_command
 from cubeyard.emulation.fabric.client import FabricClient, FabricError, FabricGoneError
-from cubeyard.emulation.fabric.hosts import Hosts, Spread
+from cubeyard.emulation.fabric.hosts import Hosts
 from cubeyard.emulation.live import schemas
 from cubeyard.emulation.measure.events import FIRST_PORT
 from cubeyard.emulation.network.network import Network
@@ -39,7 +39,7 @@ def inspect(hosts: Hosts, network: Network, run_id: str, name: str, mode: str = 
     """Raises a 404 for a server that is not in the run, a 409 for one that does not answer, a 503
     without a fabric."""
     server = server_of(network, run_id, name)
-    spread = Spread.of(network, hosts.every)
+    spread = hosts.spread(network)
     host = spread.hosts[spread.host_of[server]]
     with FabricClient(host.socket) as fabric:
         try:
@@ -65,7 +65,7 @@ def inspect_switch(hosts: Hosts, network: Network, run_id: str, name: str) -> sc
     if network.protocol["switches"] == "bridges":
         return state
     # Routers and chips are on one host.
-    with FabricClient(hosts.every[0].socket) as fabric:
+    with FabricClient(hosts.spread(network).hosts[0].socket) as fabric:
         try:
             known = fabric.call("inspect", ANSWER_SECS, run=run_id, server=switch)
         except (FabricError, FabricGoneError) as error:

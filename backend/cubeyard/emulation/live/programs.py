@@ -6,9 +6,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cubeyard.emulation.fabric.client import FabricClient, FabricError
-from cubeyard.emulation.fabric.hosts import Hosts, Spread
+from cubeyard.emulation.fabric.hosts import Hosts
 from cubeyard.emulation.live import schemas
 from cubeyard.emulation.network.network import Network
+from cubeyard.frames.network import FrameHosts
 from cubeyard.kit.errors import ProblemError
 
 READ_SECS = 2.0
@@ -23,12 +24,14 @@ class Commit:
     run_id: str
     network: Network
     program: str
+    placed: FrameHosts | None = None
+    """Which host has which server."""
 
 
 def running(hosts: Hosts, network: Network, run_id: str) -> schemas.ChipProgramState:
     """The program of the chips. Raises a 409 if the run's network does not exist, a 503 without a
     fabric."""
-    host = Spread.of(network, hosts.every).hosts[0]
+    host = hosts.spread(network).hosts[0]
     with FabricClient(host.socket) as fabric:
         try:
             result = fabric.call("program", READ_SECS, run=run_id)
@@ -37,14 +40,14 @@ def running(hosts: Hosts, network: Network, run_id: str) -> schemas.ChipProgramS
     return schemas.ChipProgramState(program=result["program"])
 
 
-def commit(hosts: Hosts, asked: Commit) -> schemas.ChipCommitted:
+def commit(hosts: Hosts, change: Commit) -> schemas.ChipCommitted:
     """Commits it on every host. Raises a 409 if the run's network does not exist, a 503 without a
     fabric."""
     servers, micros = 0, 0
-    for host in Spread.of(asked.network, hosts.every).hosts:
+    for host in hosts.of_run(change.placed).spread(change.network).hosts:
         with FabricClient(host.socket) as fabric:
             try:
-                done = fabric.call("program", COMMIT_SECS, run=asked.run_id, program=asked.program)
+                done = fabric.call("program", COMMIT_SECS, run=change.run_id, program=change.program)
             except FabricError as error:
                 raise ProblemError(
                     409, "not-committed", f"The program was not committed: {host.said(error.detail)}"

@@ -10,6 +10,7 @@ from sqlalchemy import func, select, update
 from sqlalchemy.orm import Session
 
 from cubeyard.emulation.live.models import CaptureRow, OrderRow
+from cubeyard.frames.network import FrameHosts
 from cubeyard.kit.db import Repository
 from cubeyard.runs.models import FrameRow
 
@@ -63,6 +64,12 @@ class EventRepository(Repository):
         """Whether the attempt has a tick: from then on everything that happens is recorded."""
         latest = select(FrameRow.kind).where(FrameRow.run_id == run_id, FrameRow.kind.in_(("network", "tick")))
         return self._session.scalars(latest.order_by(FrameRow.seq.desc()).limit(1)).first() == "tick"
+
+    def placed(self, run_id: str) -> FrameHosts | None:
+        """Which host has which server, by the attempt's first frame; None before it, and on this
+        machine alone."""
+        query = select(FrameRow.payload["hosts"]).where(FrameRow.run_id == run_id, FrameRow.kind == "network")
+        return self._session.scalars(query.order_by(FrameRow.seq.desc()).limit(1)).first()
 
     def of_ticks(self, run_id: str, after: int) -> list[tuple[int, list[Json]]]:
         """The number and the events of each later tick that has events."""

@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 
 from cubeyard.emulation.deploy.names import shell_command
 from cubeyard.emulation.deploy.probe import refuse_impossible
-from cubeyard.emulation.fabric.hosts import Host, Hosts, Spread
+from cubeyard.emulation.fabric.hosts import Host, Hosts
 from cubeyard.emulation.faults.damage import Damage
 from cubeyard.emulation.faults.faults import NEVER, Fault, Schedule, resolve
 from cubeyard.emulation.faults.impossible import kinds_of
@@ -195,7 +195,7 @@ class SessionService:
         """The present state of one server. Raises a 404, a 409 for a run that has ended or a server
         that does not respond, a 503."""
         row, document = self._under_way(run_id)
-        return inspect(hosts, network_of(self._engine, document), row.id, name, _mode(document))
+        return inspect(self._placed(row, hosts), network_of(self._engine, document), row.id, name, _mode(document))
 
     def services(self, run_id: str) -> schemas.ServiceList:
         """The services that the run's servers host. Raises a 404, a 409 for a run of another
@@ -213,13 +213,14 @@ class SessionService:
             detail = f"The servers of run {run_id} are not ready: wait until its traffic flows, then send again."
             raise ProblemError(409, "not-flowing", detail)
         every = asked.server is None
-        return Message(row.id, network, service, asked.message, servers, every=every, after=row.last_seq)
+        placed = EventRepository(self._session).placed(row.id)
+        return Message(row.id, network, service, asked.message, servers, every=every, after=row.last_seq, placed=placed)
 
     def running_program(self, run_id: str, hosts: Hosts) -> schemas.ChipProgramState:
         """The present program of the servers' chips. Raises a 404, a 409 for a run that has ended,
         a 503 without a fabric."""
         row, document = self._under_way(run_id)
-        return running(hosts, network_of(self._engine, document), row.id)
+        return running(self._placed(row, hosts), network_of(self._engine, document), row.id)
 
     def program(self, run_id: str, asked: schemas.ChipProgramCommit) -> Commit:
         """A commit that can be done now. Raises a 404, a 409 unless packets flow, a 422 with line
@@ -230,7 +231,7 @@ class SessionService:
         if not EventRepository(self._session).flowing(row.id):
             detail = f"The servers of run {run_id} are not ready: wait until its traffic flows, then commit again."
             raise ProblemError(409, "not-flowing", detail)
-        return Commit(row.id, network, asked.program)
+        return Commit(row.id, network, asked.program, EventRepository(self._session).placed(row.id))
 
     def chip(self, run_id: str, name: str, hosts: Hosts) -> ServerChip:
         """The chip of one server. Raises a 404, a 409 for a run that has ended."""
@@ -238,19 +239,19 @@ class SessionService:
         network = network_of(self._engine, document)
         server_of(network, row.id, name)
         software = in_user_space(network, document["emulation"]["dataplane"])
-        return ServerChip(hosts, network, row.id, name, in_user_space=software)
+        return ServerChip(self._placed(row, hosts), network, row.id, name, in_user_space=software)
 
     def switch(self, run_id: str, name: str, hosts: Hosts) -> schemas.SwitchState:
         """The present routes of one switch. Raises a 404, a 409 for a run that has ended, a 503
         without a fabric."""
         row, document = self._under_way(run_id)
-        return inspect_switch(hosts, network_of(self._engine, document), row.id, name)
+        return inspect_switch(self._placed(row, hosts), network_of(self._engine, document), row.id, name)
 
     def routes(self, run_id: str, name: str, hosts: Hosts) -> Json:
         """The routes of a switch or server: `{run_id, node, id, sections}`. Raises a 404, a 409 for
         a run that has ended or a node that does not respond, a 503."""
         row, document = self._under_way(run_id)
-        network = network_of(self._engine, document)
+        network, hosts = network_of(self._engine, document), self._placed(row, hosts)
         is_server = network.id_of.get(name) in network.servers
         known = (
             inspect(hosts, network, row.id, name, _mode(document))
@@ -267,7 +268,7 @@ class SessionService:
         is under way or if it has too many, a 422 for a target that the run does not have.
         """
         row, document = self._under_way(run_id)
-        target = target_of(hosts, network_of(self._engine, document), asked)
+        target = target_of(self._placed(row, hosts), network_of(self._engine, document), asked)
         made = self.captures.start(row.id, target, asked)
         return self.captures.described(made), target, asked
 
@@ -289,7 +290,7 @@ class SessionService:
         row, document = self._under_way(run_id)
         network = network_of(self._engine, document)
         server = server_of(network, row.id, name)
-        spread = Spread.of(network, hosts.every)
+        spread = self._placed(row, hosts).spread(network)
         host = spread.hosts[spread.host_of[server]]
         return TerminalPlace(row.id, (server, name), network.host_names.get(server, name), host, _mode(document))
 
@@ -302,7 +303,7 @@ class SessionService:
         run is live, a 422 for a link, port or host that the run does not have."""
         row, document = self._under_way(run_id)
         network = network_of(self._engine, document)
-        target = target_of(hosts, network, asked, "query")
+        target = target_of(self._placed(row, hosts), network, asked, "query")
         result = Watched(row.id, network, target, asked, wanted(network, asked))
         self._log.record("capture", "opened", row.id, target.name, f"live, run {row.id}")
         return result
@@ -329,6 +330,9 @@ class SessionService:
         return schemas.Order(
             id=order.id, run_id=row.id, kind=kind, fault=fault_id, targets=targets, created_at=order.created_at
         )
+
+    def _placed(self, row: RunRow, hosts: Hosts) -> Hosts:
+        return hosts.of_run(EventRepository(self._session).placed(row.id))
 
     def _known(self, run_id: str, network: Network, document: Json) -> tuple[list[Fault], list[Fault]]:
         """The run's faults: the scheduled ones, and those injected while it was under way."""

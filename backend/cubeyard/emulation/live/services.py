@@ -13,10 +13,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cubeyard.emulation.fabric.client import FabricClient, FabricError
-from cubeyard.emulation.fabric.hosts import Hosts, Spread
+from cubeyard.emulation.fabric.hosts import Hosts
 from cubeyard.emulation.live import schemas
 from cubeyard.emulation.live.repository import EventRepository
 from cubeyard.emulation.network.network import Network
+from cubeyard.frames.network import FrameHosts
 from cubeyard.kit.db import Database
 from cubeyard.kit.errors import ProblemError, field_error
 
@@ -42,6 +43,8 @@ class Message:
     """Whether it is to all servers, so that one that does not answer keeps it from none of the
     others."""
     after: int
+    placed: FrameHosts | None = None
+    """Which host has which server."""
 
 
 def services_of(network: Network) -> schemas.ServiceList:
@@ -84,7 +87,7 @@ def send(hosts: Hosts, message: Message) -> tuple[list[str], list[str]]:
 
     Raises a 409 if its only server or no server responds, a 503 if the fabric is missing or silent.
     """
-    network, spread = message.network, Spread.of(message.network, hosts.every)
+    network, spread = message.network, hosts.of_run(message.placed).spread(message.network)
     reported, silent, why = [], [], ""
     for number, host in enumerate(spread.hosts):
         mine = [server for server in message.servers if spread.host_of[server] == number]

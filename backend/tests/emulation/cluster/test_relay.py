@@ -8,6 +8,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +24,15 @@ from cubeyard.emulation.fabric.client import (
     is_away,
 )
 from cubeyard.emulation.fabric.fabrics import Fabrics
-from cubeyard.emulation.fabric.hosts import Hosts
+from cubeyard.emulation.fabric.hosts import Host, Hosts
 from cubeyard.emulation.fabric.keys import authority, make_all, signed
 from cubeyard.emulation.fabric.place import Place
 from cubeyard.emulation.fabric.relay import Relay
+from cubeyard.emulation.live.captures import Target
+from cubeyard.emulation.live.packets.feed import Ended, feed
+from cubeyard.emulation.live.packets.schemas import StreamRequest
 from cubeyard.settings import EmulationHost, Settings
+from tests.emulation.scripted import scripted
 
 Json = dict[str, Any]
 LONG = 5_000_000
@@ -102,9 +107,15 @@ def for_api(tmp_path: Path) -> Iterator[Echo]:
 
 @pytest.fixture
 def port(fabric: Echo, for_api: Echo, keys: Path) -> Iterator[int]:
+    with relayed(fabric.path, keys, for_api.path) as port:
+        yield port
+
+
+@contextmanager
+def relayed(fabric: Path, keys: Path, for_api: Path) -> Iterator[int]:
     """The port of a relay in front of the fabric."""
     loop = asyncio.new_event_loop()
-    relay = Relay(fabric.path, keys / "relay", for_api.path)
+    relay = Relay(fabric, keys / "relay", for_api)
     server = loop.run_until_complete(relay.listen("127.0.0.1", 0))
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
@@ -122,6 +133,26 @@ def port(fabric: Echo, for_api: Echo, keys: Path) -> Iterator[int]:
     loop.call_soon_threadsafe(loop.stop)
     thread.join()
     loop.close()
+
+
+def test_packets_stream_to_the_api_through_a_relay(keys: Path, tmp_path: Path) -> None:
+    async def streamed(port: int, side: str) -> list[bytes | Ended]:
+        target = Target("00 p0", {"link": 0}, Host("node-a", Remote("127.0.0.1", port, keys / side)))
+        return [part async for part in feed(target, "run", StreamRequest(link="00/<0,0>"))]
+
+    with (
+        scripted(tmp_path / "fabric.sock") as fabric,
+        scripted(tmp_path / "api.sock") as for_api,
+        relayed(tmp_path / "fabric.sock", keys, tmp_path / "api.sock") as port,
+    ):
+        for_api.parts = [bytes(64 * 1024)] * 3
+        assert asyncio.run(streamed(port, "api")) == [*for_api.parts, b"", Ended("secs", 0, 0)]
+        assert [method for method, _ in for_api.calls] == ["capture"]
+        assert fabric.calls == []
+        with pytest.raises(FabricGoneError, match=rf"does not answer at 127\.0\.0\.1:{port}|went away|broke"):
+            asyncio.run(streamed(port, "stranger"))
+    with pytest.raises(FabricGoneError, match=r"does not answer at 127\.0\.0\.1:"):
+        asyncio.run(streamed(port, "api"))
 
 
 def test_calls_arrive_whole_in_both_directions(port: int, keys: Path, fabric: Echo) -> None:

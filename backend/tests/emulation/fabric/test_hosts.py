@@ -327,7 +327,8 @@ def test_hosts_without_a_server_are_left_out(engine: Engine, tmp_path: Path) -> 
     assert [host.name for host in spread.hosts] == ["h0", "h2"]
     alone = Spread.of(network, many[:1])
     assert "hosts" not in alone.for_fabric(network.for_fabric(RUN, 7, "kernel", {}), "me", 0)
-    assert alone.document(network) == {}
+    assert alone.document(network) == {"hosts": {"name": ["h0"], "of_server": [0] * len(network.servers)}}
+    assert Spread.of(network, [Host("", tmp_path)]).document(network) == {}
 
 
 def test_a_network_over_two_hosts_says_where_everything_is(engine: Engine, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from cubeyard.chip import serverswitch
 from cubeyard.chip.schemas import ChipTrace
 from cubeyard.chip.serverswitch import Action, ChipError
 from cubeyard.emulation.fabric.client import FabricClient, FabricError, FabricGoneError
-from cubeyard.emulation.fabric.hosts import Host, Hosts, Spread
+from cubeyard.emulation.fabric.hosts import Host, Hosts
 from cubeyard.emulation.live.chips import registers, schemas
 from cubeyard.emulation.live.inspection import server_of
 from cubeyard.emulation.network.network import Network
@@ -142,7 +142,7 @@ class ServerChip:
 
     def _place(self) -> tuple[Host, int]:
         server = server_of(self.network, self.run_id, self.name)
-        spread = Spread.of(self.network, self.hosts.every)
+        spread = self.hosts.spread(self.network)
         return spread.hosts[spread.host_of[server]], server
 
     def _ask(self, kind: int, body: bytes, /) -> bytes:

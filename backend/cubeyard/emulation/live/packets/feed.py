@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from cubeyard.emulation.fabric.client import FabricError, FabricGoneError
+from cubeyard.emulation.fabric.client import FabricError, FabricGoneError, open_streams
 from cubeyard.emulation.live.captures import Target
 from cubeyard.emulation.live.packets.schemas import StreamRequest
 
@@ -38,11 +38,7 @@ async def feed(target: Target, run_id: str, asked: StreamRequest) -> AsyncGenera
 
     Raises FabricError, FabricGoneError.
     """
-    path = target.host.socket
-    try:
-        reader, writer = await asyncio.open_unix_connection(str(path), limit=LINE_BYTES)
-    except OSError as error:
-        raise FabricGoneError(f"cubeyard-fabric does not answer at {path}: {error.strerror or error}.") from error
+    reader, writer = await open_streams(target.host.socket, LINE_BYTES)
     try:
         params = {"run": run_id, "target": target.for_fabric, "limits": asked.for_fabric(), "parts": True}
         writer.write(orjson.dumps({"id": 1, "method": "capture", "params": params}) + b"\n")
