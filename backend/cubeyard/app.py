@@ -118,6 +118,12 @@ def healthz(request: Request, response: Response) -> Health:
     return Health(status="ok" if well else "unavailable", database=database, engine=engine, version=__version__)
 
 
+@probes.get("/livez", operation_id="livez", include_in_schema=False)
+async def livez() -> Response:
+    """Whether this process answers. It calls nothing else: a restart brings no database back."""
+    return Response("ok\n", media_type="text/plain")
+
+
 @probes.get("/metrics", operation_id="metrics", summary="Counters for Prometheus", include_in_schema=False)
 def metrics(request: Request) -> Response:
     return Response(request.app.state.metrics.text(), media_type=CONTENT_TYPE_LATEST)

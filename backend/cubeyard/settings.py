@@ -20,7 +20,7 @@ SOCKET_PATH_BYTES = 107
 """A Unix socket's path may not be longer."""
 MAX_HOSTS = 64
 LEAST_TOKEN_CHARACTERS = 16
-OWN_PATHS = frozenset({"api", "assets", "c", "healthz", "login", "logout", "metrics"})
+OWN_PATHS = frozenset({"api", "assets", "c", "healthz", "livez", "login", "logout", "metrics"})
 """First parts of paths that are not the page's."""
 _ROOT_PATH = re.compile(r"(/[A-Za-z0-9_-][A-Za-z0-9._-]*)+")
 LOCAL_IMAGES = "local"

@@ -15,7 +15,7 @@ import typer
 from cubeyard.cli.admin import auth_of
 from cubeyard.cli.common import errors, explained, open_database, refuse, settings_of, write
 from cubeyard.engine import Engine
-from cubeyard.kit import logs
+from cubeyard.kit import alive, logs
 from cubeyard.kit.home import remarks
 from cubeyard.kit.signals import ending
 from cubeyard.settings import Settings
@@ -47,6 +47,9 @@ def work(
     until_idle: Annotated[
         bool, typer.Option("--until-idle", help="End once no export and no run is queued or under way anywhere.")
     ] = False,
+    beat: Annotated[
+        Path | None, typer.Option(help="A file to touch every 5 s, for probes that notice a worker that hangs.")
+    ] = None,
 ) -> None:
     """Do background exports and runs, from the same database as the server's. Any number of workers
     share the points of a sweep."""
@@ -62,7 +65,10 @@ def work(
         stopping = asyncio.Event()
         for item in ending():
             asyncio.get_running_loop().add_signal_handler(item, stopping.set)
+        beating = asyncio.create_task(alive.beat(beat)) if beat else None
         await supervise(settings, database, engine, stopping, until_idle=until_idle)
+        if beating is not None:
+            beating.cancel()
 
     with explained():
         database, engine = Database(settings, connections=1), Engine(settings)

@@ -66,7 +66,7 @@ def test_nothing_is_told_without_a_token(exposed: TestClient) -> None:
     for wrong in ("wrong", "", "configured-token-not"):
         assert exposed.get(PLANS, headers=bearer(wrong)).status_code == 401
     assert exposed.get(PLANS, headers={b"authorization": b"Bearer \xff\xe9"}).status_code == 401
-    assert exposed.get("/healthz").status_code == 200
+    assert [exposed.get(path).status_code for path in ("/healthz", "/livez")] == [200, 200]
     assert exposed.get(PLANS, headers=bearer("configured-token")).status_code == 200
     assert exposed.get(PLANS, headers={"host": "evil.example", **bearer("configured-token")}).status_code == 421
 

@@ -293,6 +293,7 @@ def test_health_and_metrics_tell_the_truth(client: TestClient, monkeypatch: pyte
     monkeypatch.setattr("cubeyard.app.refuse_other", gone)
     ill = client.get("/healthz")
     assert (ill.status_code, ill.json()["database"]) == (503, "unavailable")
+    assert client.get("/livez").status_code == 200, "it asks nobody"
 
 
 def test_every_path_says_all_its_methods_and_has_head_where_it_has_get(client: TestClient) -> None:

@@ -32,7 +32,7 @@ COOKIE = "cubeyard_session"
 SUBPROTOCOL = "cubeyard"
 """A WebSocket's subprotocol. Browsers cannot set headers on a WebSocket, so the token may come as a
 second subprotocol, `bearer.TOKEN`."""
-OPEN_PATHS = frozenset({"/login", "/healthz", "/icon.svg"})
+OPEN_PATHS = frozenset({"/login", "/healthz", "/livez", "/icon.svg"})
 """Reachable without a token: the login page shows the icon, too."""
 
 
