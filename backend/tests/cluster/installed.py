@@ -48,7 +48,7 @@ def chosen(*values: str) -> list[str]:
 
 def rendered(*values: str, release: str = "cubeyard") -> str:
     """The chart as documents, with its default values and these: `emulation.underlay=node`."""
-    given = chosen("database.existingSecret=cubeyard-database", *values)
+    given = chosen("database.existingSecret=cubeyard-database", "secrets.draw=true", *values)
     return helm("template", release, str(CHART), "--kube-version", "1.34.4", "--namespace", NAMESPACE, *given)
 
 
@@ -63,7 +63,10 @@ def install(cluster: Cluster, database_url: str) -> Service:
     try:
         cluster_helm(
             cluster, "install", "cubeyard", str(CHART), "--create-namespace", "--wait", "--timeout", f"{READY_SECS}s",
-            *chosen(f"image.repository={NAME}", f"image.tag={FIRST}", f"database.url={database_url}", *SMALL_REQUESTS),
+            *chosen(
+                f"image.repository={NAME}", f"image.tag={FIRST}", f"database.url={database_url}", "secrets.draw=true",
+                *SMALL_REQUESTS,
+            ),
         )  # fmt: skip
     except ClusterFailedError as error:
         raise ClusterFailedError(f"{error}\n{_why(cluster, core)}") from error
@@ -173,8 +176,8 @@ def wait_for_pods(cluster: Cluster, count: int, secs: float = 60) -> list[Any]:
 
 
 HEAD = """# The chart of deploy/helm/cubeyard with its default values, for clusters without Helm;
-# `bin/cluster render` writes this file. The namespaces and three Secrets come first:
-# docs/how-to/kubernetes.md says how.
+# `bin/cluster render` writes this file. The namespace `cubeyard` and three Secrets come first:
+# docs/how-to/kubernetes.md says how. `kubectl apply -f` it, as often as it changes.
 """
 
 

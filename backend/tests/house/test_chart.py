@@ -1,24 +1,33 @@
-"""The rendered chart gives each part only its own keys."""
+"""The rendered chart: each part has only its own keys, probes notice a hang, and nothing is drawn
+twice."""
 
 from __future__ import annotations
 
+import base64
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
 from cubeyard import __version__
-from tests.cluster.installed import MANIFESTS, documents, manifests
+from cubeyard.emulation.fabric.client import CALLER_NAME, RELAY_NAME, WATCHER_NAME
+from cubeyard.kit import alive
+from tests.cluster.installed import MANIFESTS, ROOT, ClusterFailedError, documents, manifests, rendered
 from tests.cluster.programs import built
 
 Json = dict[str, Any]
 needs_helm = pytest.mark.skipif(not built("helm").exists(), reason="`bin/cluster build` builds helm")
 
 
+def committed() -> list[Json]:
+    return [document for document in yaml.safe_load_all(MANIFESTS.read_text()) if document]
+
+
 def pods() -> dict[str, Json]:
     """The pods of the committed manifests, by component."""
-    every = [document for document in yaml.safe_load_all(MANIFESTS.read_text()) if document]
-    workloads = [document for document in every if "template" in document.get("spec", {})]
+    workloads = [document for document in committed() if "template" in document.get("spec", {})]
     return {
         workload["spec"]["template"]["metadata"]["labels"]["app.kubernetes.io/component"]: workload["spec"]["template"][
             "spec"
@@ -70,6 +79,138 @@ def test_the_image_is_of_the_version_of_the_chart() -> None:
     assert images == {f"cubeyard:{__version__}"}
 
 
+def test_liveness_asks_nobody_and_every_part_has_a_probe_that_notices_a_hang() -> None:
+    """Without its database an API is not ready, and is not restarted."""
+    probes = {}
+    for pod in pods().values():
+        for part in pod["containers"]:
+            for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
+                command = part.get(probe, {}).get("exec", {}).get("command", [])
+                if command[:3] == ["python", "-m", alive.__name__]:
+                    probes[part["name"], probe] = command[3:]
+                    assert part[probe]["timeoutSeconds"] >= alive.ANSWER_SECS
+    api, beat = "http://127.0.0.1:8080", ["beat", "/tmp/beat"]
+    assert probes == {
+        ("api", "startupProbe"): ["http", f"{api}/healthz"],
+        ("api", "readinessProbe"): ["http", f"{api}/healthz"],
+        ("api", "livenessProbe"): ["http", f"{api}/livez"],
+        ("worker", "startupProbe"): beat,
+        ("worker", "livenessProbe"): beat,
+        ("fabric", "livenessProbe"): ["fabric", "/run/cubeyard/fabric.sock"],
+        ("relay", "livenessProbe"): ["relay", "7117"],
+    }
+    (worker,) = pods()["worker"]["containers"]
+    assert worker["args"] == ["worker", "--beat", "/tmp/beat"]
+
+
+def test_every_pod_but_the_fabric_s_meets_pod_security_restricted() -> None:
+    for name, pod in pods().items():
+        if name == "fabric":
+            continue
+        assert not {"hostPID", "hostNetwork"} & set(pod)
+        for part in pod["containers"]:
+            context = part["securityContext"]
+            assert context["allowPrivilegeEscalation"] is False
+            assert context["runAsNonRoot"] is True
+            assert context["capabilities"] == {"drop": ["ALL"]}
+            assert context["seccompProfile"] == {"type": "RuntimeDefault"}
+        assert all({"secret", "configMap", "emptyDir"} & set(volume) for volume in pod["volumes"])
+
+
+def test_the_manifests_can_be_applied_again() -> None:
+    """Each document names its namespace, because `kubectl apply -n` refuses documents of another. A
+    Job cannot be changed: for another image it has another name, and it goes."""
+    places = {document["metadata"].get("namespace") for document in committed() if document["kind"] != "Namespace"}
+    assert places == {"cubeyard", "cubeyard-servers"}
+    (job,) = [document for document in committed() if document["kind"] == "Job"]
+    assert job["spec"]["ttlSecondsAfterFinished"] <= 3600
+    assert not [document for document in committed() if document["kind"] == "Secret"]
+
+
+@needs_helm
+def test_a_job_of_another_image_has_another_name() -> None:
+    names = {
+        document["metadata"]["name"]
+        for tag in ("1", "2")
+        for document in documents(f"image.tag={tag}")
+        if document["kind"] == "Job"
+    }
+    assert len(names) == 2
+
+
+@needs_helm
+def test_nothing_is_drawn_unless_that_is_chosen() -> None:
+    """A tool that renders the chart without the cluster gets the same documents each time."""
+    token, keys = "existingTokenSecret", "emulation.existingKeys"
+    given = ("secrets.draw=false", f"{token}=t", f"{keys}=k")
+    assert rendered(*given) == rendered(*given)
+    for missing in (token, keys):
+        with pytest.raises(ClusterFailedError, match=f"{missing} is empty: give the name of a Secret"):
+            rendered(*given, f"{missing}=")
+
+
+@needs_helm
+def test_pods_are_replaced_when_token_or_keys_change() -> None:
+    def sums(*values: str) -> dict[str, Json]:
+        templates = [
+            document["spec"]["template"] for document in documents(*values) if "template" in document.get("spec", {})
+        ]
+        metadata = [template["metadata"] for template in templates]
+        return {item["labels"]["app.kubernetes.io/component"]: item.get("annotations", {}) for item in metadata}
+
+    def changed(first: dict[str, Json], second: dict[str, Json]) -> set[str]:
+        return {name for name in first if first[name] != second[name]}
+
+    keys, token = "emulation.existingKeys=k", "existingTokenSecret=t"
+    assert changed(sums(keys, "token=a"), sums(keys, "token=b")) == {"api", "worker"}
+    assert changed(sums(token), sums(token)) == {"api", "worker", "fabric"}, "other keys are drawn"
+    assert changed(sums(keys, token), sums(keys, token)) == set()
+
+
+@needs_helm
+def test_prometheus_has_a_token_and_selects_the_api() -> None:
+    assert not [document for document in documents() if document["kind"] == "ServiceMonitor"]
+    every = documents(
+        "metrics.serviceMonitor.enabled=true", "api.rootPath=/lab", "metrics.serviceMonitor.labels.release=p"
+    )
+    (monitor,) = [document for document in every if document["kind"] == "ServiceMonitor"]
+    (endpoint,) = monitor["spec"]["endpoints"]
+    assert endpoint["path"] == "/lab/metrics"
+    assert endpoint["authorization"] == {"credentials": {"name": "cubeyard-token", "key": "token"}}
+    assert monitor["metadata"]["labels"]["release"] == "p"
+    chosen = monitor["spec"]["selector"]["matchLabels"].items()
+    services = [document for document in every if document["kind"] == "Service"]
+    (service,) = [item for item in services if chosen <= item["metadata"]["labels"].items()]
+    assert endpoint["port"] in [port["name"] for port in service["spec"]["ports"]]
+
+
+def days_of(certificate: Path) -> float:
+    done = subprocess.run(
+        ["openssl", "x509", "-in", str(certificate), "-noout", "-checkend", str(366 * 86400)],
+        check=False,
+        capture_output=True,
+    )
+    return 365 if done.returncode else 10**6
+
+
+def test_keys_are_made_by_one_command_and_of_one_year(tmp_path: Path) -> None:
+    folder = tmp_path / "keys"
+    subprocess.run([str(ROOT / "deploy" / "kubernetes" / "keys"), str(folder)], check=True, capture_output=True)
+    parts = {"relay": RELAY_NAME, "worker": CALLER_NAME, "api": WATCHER_NAME}
+    assert {path.name for path in folder.iterdir()} == {
+        "ca.crt", *(f"{part}.{kind}" for part in parts for kind in ("crt", "key"))
+    }  # fmt: skip
+    for part, name in parts.items():
+        certificate = str(folder / f"{part}.crt")
+        checked = ["openssl", "verify", "-CAfile", str(folder / "ca.crt"), "-verify_hostname", name, certificate]
+        subprocess.run(checked, check=True, capture_output=True)
+        assert days_of(folder / f"{part}.crt") <= 365
+    again = subprocess.run(
+        [str(ROOT / "deploy" / "kubernetes" / "keys"), str(folder)], check=False, capture_output=True
+    )
+    assert again.returncode != 0, "existing keys stay"
+
+
 @needs_helm
 def test_only_the_migration_has_the_owner_s_url_if_there_are_roles() -> None:
     keys = {}
@@ -93,3 +234,11 @@ def test_the_first_installation_draws_a_certificate_for_each_part() -> None:
     parts = ("api", "relay", "worker")
     assert set(keys) == {"ca.crt", *(f"{part}.{kind}" for part in parts for kind in ("crt", "key"))}
     assert len({keys[f"{part}.key"] for part in parts}) == len(parts)
+
+
+@needs_helm
+def test_drawn_certificates_are_of_one_year(tmp_path: Path) -> None:
+    (keys,) = [document["data"] for document in documents() if document["metadata"]["name"] == "cubeyard-keys"]
+    for part in ("ca", "api", "relay", "worker"):
+        (tmp_path / part).write_bytes(base64.b64decode(keys[f"{part}.crt"]))
+        assert days_of(tmp_path / part) <= 365

@@ -26,6 +26,72 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{ .Values.emulation.existingKeys | default (printf "%s-keys" .Release.Name) }}
 {{- end }}
 
+{{/* Token and keys that the chart makes: those that are there, or drawn once for all templates. A tool
+that renders the chart without the cluster sees none, and would draw others each time: it needs
+Secrets of somebody else's. */}}
+{{- define "cubeyard.mayDraw" -}}
+{{- if not (.root.Values.secrets).draw -}}
+{{- fail (printf "%s is empty: give the name of a Secret, or, with `helm install` and not with tools that render the chart without the cluster (`helm template`, Argo CD), secrets.draw=true" .field) -}}
+{{- end -}}
+{{- end }}
+
+{{- define "cubeyard.tokenData" -}}
+{{- if not (hasKey .Values "drawnToken") -}}
+{{- $kept := lookup "v1" "Secret" .Release.Namespace (include "cubeyard.tokenSecret" .) -}}
+{{- if .Values.token -}}
+{{- $_ := set .Values "drawnToken" (.Values.token | b64enc) -}}
+{{- else if $kept -}}
+{{- $_ := set .Values "drawnToken" (index $kept.data "token") -}}
+{{- else -}}
+{{- include "cubeyard.mayDraw" (dict "root" . "field" "existingTokenSecret") -}}
+{{- $_ := set .Values "drawnToken" (randAlphaNum 40 | b64enc) -}}
+{{- end -}}
+{{- end -}}
+token: {{ .Values.drawnToken }}
+{{- end }}
+
+{{/* Certificates are of one year; an upgrade draws new ones after three quarters of it. */}}
+{{- define "cubeyard.keysData" -}}
+{{- if not (hasKey .Values "drawnKeys") -}}
+{{- $now := now | unixEpoch | int64 -}}
+{{- $kept := lookup "v1" "Secret" .Release.Namespace (include "cubeyard.keys" .) -}}
+{{- $at := dig "metadata" "annotations" "cubeyard/drawn-at" "0" $kept | int64 -}}
+{{- if and $kept (lt (sub $now $at) 23328000) -}}
+{{- $_ := set .Values "drawnKeys" $kept.data -}}
+{{- $_ := set .Values "drawnAt" $at -}}
+{{- else -}}
+{{- if not $kept }}{{ include "cubeyard.mayDraw" (dict "root" . "field" "emulation.existingKeys") }}{{ end -}}
+{{- $ca := genCA "cubeyard" 365 -}}
+{{- $keys := dict "ca.crt" ($ca.Cert | b64enc) -}}
+{{- range $part, $name := dict "relay" "cubeyard-fabric" "worker" "cubeyard-worker" "api" "cubeyard-api" -}}
+{{- $made := genSignedCert $name nil (list $name) 365 $ca -}}
+{{- $_ := set $keys (printf "%s.crt" $part) ($made.Cert | b64enc) -}}
+{{- $_ := set $keys (printf "%s.key" $part) ($made.Key | b64enc) -}}
+{{- end -}}
+{{- $_ := set .Values "drawnKeys" $keys -}}
+{{- $_ := set .Values "drawnAt" $now -}}
+{{- end -}}
+{{- end -}}
+{{- toYaml .Values.drawnKeys -}}
+{{- end }}
+
+{{/* Changes with the keys, whoever makes them. */}}
+{{- define "cubeyard.keysVersion" -}}
+{{- if .Values.emulation.existingKeys -}}
+{{- include "cubeyard.secretVersion" (dict "root" . "name" .Values.emulation.existingKeys) -}}
+{{- else if .Values.emulation.enabled -}}
+{{- include "cubeyard.keysData" . -}}
+{{- end -}}
+{{- end }}
+
+{{- define "cubeyard.tokenVersion" -}}
+{{- if .Values.existingTokenSecret -}}
+{{- include "cubeyard.secretVersion" (dict "root" . "name" .Values.existingTokenSecret) -}}
+{{- else -}}
+{{- include "cubeyard.tokenData" . -}}
+{{- end -}}
+{{- end }}
+
 {{/* What every container of ours but the fabric runs as. */}}
 {{- define "cubeyard.unprivileged" -}}
 allowPrivilegeEscalation: false
@@ -96,11 +162,11 @@ seccompProfile:
 
 {{/* Pods read their settings once: an upgrade that changes these replaces them. */}}
 {{- define "cubeyard.settings" -}}
-{{- $secrets := "" -}}
-{{- range list .Values.database.existingSecret .Values.database.caSecret .Values.existingTokenSecret .Values.emulation.existingKeys -}}
+{{- $secrets := printf "%s %s" (include "cubeyard.tokenVersion" .) (include "cubeyard.keysVersion" .) -}}
+{{- range list .Values.database.existingSecret .Values.database.caSecret -}}
 {{- $secrets = printf "%s %s" $secrets (include "cubeyard.secretVersion" (dict "root" $ "name" .)) -}}
 {{- end -}}
-checksum/settings: {{ printf "%s %s %s %s%s" (include "cubeyard.clusterJson" .) .Values.database.url .Values.token (toJson .Values.settings) $secrets | sha256sum }}
+checksum/settings: {{ printf "%s %s %s %s" (include "cubeyard.clusterJson" .) .Values.database.url (toJson .Values.settings) $secrets | sha256sum }}
 {{- end }}
 
 {{- define "cubeyard.mounts" -}}
