@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Annotated, Any
@@ -85,14 +86,29 @@ def db_downgrade(
 
 
 @db_app.command("roles")
-def db_roles() -> None:
+def db_roles(
+    *,
+    logins: Annotated[
+        bool,
+        typer.Option(
+            "--logins",
+            help="Also the logins server and worker, with the passwords in SERVER_PASSWORD and WORKER_PASSWORD.",
+        ),
+    ] = False,
+) -> None:
     """Make the roles cubeyard_server and cubeyard_worker, as the owner of the tables. Logins that
     are members of the latter can change runs and exports, but no tokens, plans or changes."""
     from cubeyard.kit import roles
 
+    passwords = {name: os.environ.get(f"{name.upper()}_PASSWORD", "") for name in roles.LOGINS if logins}
+    for name, password in passwords.items():
+        if not password:
+            refuse(f"{name.upper()}_PASSWORD is not set. It is the password of the login {name}: openssl rand -hex 24")
     with explained(), open_database() as database:
         with database.engine.begin() as connection:
             roles.make(connection)
+            for name, password in passwords.items():
+                roles.log_in(connection, name, password, roles.LOGINS[name])
         print(f"{roles.SERVER} {roles.WORKER}")
 
 

@@ -8,6 +8,8 @@ off a trigger, so the rows that never change are safe from servers, too. [ours]
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlalchemy import Connection, text
 
 SERVER, WORKER = "cubeyard_server", "cubeyard_worker"
@@ -16,6 +18,8 @@ APPENDED = frozenset({"changes"})
 OF_WORKERS = frozenset(
     {"runs", "run_chunks", "run_frames", "run_orders", "run_captures", "export_jobs", "export_chunks"}
 )
+LOGINS = {"server": SERVER, "worker": WORKER}
+"""Names of the logins that `db roles --logins` makes."""
 READ_BY_WORKERS = frozenset(
     {"plans", "plan_revisions", "catalog_books", "catalog_versions", "catalog_parts", "experiments", "alembic_version"}
 )
@@ -46,6 +50,16 @@ def grant(connection: Connection) -> None:
         ]
         for statement in statements:
             connection.execute(text(statement))
+
+
+def log_in(connection: Connection, name: str, password: str, role: str) -> None:
+    """Makes a login of a role, or gives it this password, which leaves this process as a digest."""
+    driver: Any = connection.connection.dbapi_connection
+    digest = driver.pgconn.encrypt_password(password.encode(), name.encode(), b"scram-sha-256").decode()
+    exists = connection.scalar(text("SELECT 1 FROM pg_roles WHERE rolname = :name"), {"name": name})
+    # Not `text`, which takes the digest's colons for parameters.
+    connection.exec_driver_sql(f"{'ALTER' if exists else 'CREATE'} ROLE {name} LOGIN PASSWORD '{digest}'")
+    connection.execute(text(f"GRANT {role} TO {name}"))
 
 
 def _rights(role: str, table: str) -> str:

@@ -177,6 +177,7 @@ def new_deployment(docker: Docker, variables: dict[str, str]) -> Deployment:
         **variables,
         # Signs that a connection string or a shell would trip over: the deployment must not.
         "POSTGRES_PASSWORD": f"p@ss/wo:rd?#%{os.urandom(8).hex()}",
+        **{f"{name}_PASSWORD": f"p'@$s:%{os.urandom(8).hex()}" for name in ("SERVER", "WORKER")},
         "CUBEYARD_TOKEN": token,
         "CUBEYARD_PORT": str(port),
         "CUBEYARD_BIND": "127.0.0.1",

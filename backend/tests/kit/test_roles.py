@@ -9,7 +9,9 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import make_url, text
 from sqlalchemy.exc import DBAPIError
+from typer.testing import CliRunner
 
+from cubeyard.cli.command import app as program
 from cubeyard.kit import roles, schema
 from cubeyard.kit.auth.service import AuthService
 from cubeyard.kit.db import Base, Database
@@ -89,6 +91,38 @@ def test_a_worker_and_a_server_of_these_roles_do_their_work(
     with opened.session() as session:
         AuthService(session, None).create_token("of a server")
     opened.close()
+
+
+def test_logins_get_their_passwords_and_no_statement_has_them(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DATABASE_URL", database.conninfo)
+    refused = CliRunner().invoke(
+        program, ["db", "roles", "--logins"], env={"SERVER_PASSWORD": "s", "WORKER_PASSWORD": ""}
+    )
+    assert refused.exit_code == 2, "a password is missing"
+    try:
+        for password in ("first", "p'@$s:wo/rd%s"):
+            passwords = {f"{name.upper()}_PASSWORD": password for name in roles.LOGINS}
+            done = CliRunner().invoke(program, ["db", "roles", "--logins"], env=passwords)
+            assert done.exit_code == 0, done.output
+        for name, role in roles.LOGINS.items():
+            with database.engine.connect() as connection:
+                digest = connection.scalar(text(f"SELECT rolpassword FROM pg_authid WHERE rolname = '{name}'"))
+                member = connection.scalar(text(f"SELECT pg_has_role('{name}', '{role}', 'USAGE')"))
+            assert (digest.startswith("SCRAM-SHA-256$"), member) == (True, True)
+            url = make_url(database.url).set(username=name, password=password)
+            opened = Database(
+                Settings(database_url=url.set(drivername="postgresql").render_as_string(hide_password=False))
+            )
+            with opened.engine.connect() as connection:
+                assert connection.scalar(text("SELECT current_user")) == name
+            opened.close()
+    finally:
+        with database.engine.begin() as connection:
+            for name in (*roles.LOGINS, *roles.LOGINS.values()):
+                connection.execute(text(f"DROP OWNED BY {name}"))
+                connection.execute(text(f"DROP ROLE {name}"))
 
 
 def test_a_migration_grants_what_it_adds(database: Database, logins: dict[str, str]) -> None:

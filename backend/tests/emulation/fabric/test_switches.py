@@ -35,14 +35,34 @@ def test_every_service_has_limits_a_health_check_and_only_the_rights_that_it_nam
     services: Json = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
     for name, service in services.items():
         assert service["cap_drop"] == ["ALL"], name
-        assert {"mem_limit", "pids_limit", "healthcheck", "security_opt"} <= set(service), name
+        assert {"mem_limit", "pids_limit", "security_opt"} <= set(service), name
+        assert ("healthcheck" in service) != (name == "migration"), name
+        assert service["logging"]["options"] == {"max-size": "20m", "max-file": "5"}, name
+        assert service.get("group_add", []) in ([], ["${DOCKER_GID:-10001}"]), "never root's group"
+
+
+def test_only_the_migration_is_the_owner_of_the_database() -> None:
+    services: Json = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
+    shown = {
+        name: (service["environment"]["DATABASE_URL"].split("@")[0], service["environment"]["PGPASSWORD"][2:17])
+        for name, service in services.items()
+        if "DATABASE_URL" in service.get("environment", {})
+    }
+    assert shown == {
+        "migration": ("postgresql://cubeyard", "POSTGRES_PASSWO"),
+        "api": ("postgresql://server", "SERVER_PASSWORD"),
+        "worker": ("postgresql://worker", "WORKER_PASSWORD"),
+    }
+    for name in ("api", "worker"):
+        assert services[name]["depends_on"]["migration"] == {"condition": "service_completed_successfully"}
+        assert "POSTGRES_PASSWORD" not in str(services[name]["environment"])
 
 
 @pytest.mark.skipif(shutil.which("docker-compose") is None, reason="there is no docker-compose")
 @pytest.mark.parametrize("value", ["false", None])
 def test_a_setting_in_env_reaches_the_services(tmp_path: Path, value: str | None) -> None:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("CUBEYARD_")}
-    secrets = "POSTGRES_PASSWORD=a\nCUBEYARD_TOKEN=b\n"
+    secrets = "".join(f"{name}_PASSWORD=a\n" for name in ("POSTGRES", "SERVER", "WORKER")) + "CUBEYARD_TOKEN=b\n"
     (tmp_path / ".env").write_text(secrets + (f"CUBEYARD_TERMINALS={value}\n" if value is not None else ""))
     shutil.copy(ROOT / "docker-compose.yml", tmp_path)
     shown = subprocess.run(
