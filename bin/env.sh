@@ -31,6 +31,9 @@ export PATH
 # use the same settings, or all crates are built twice.
 if [ "${CI:-}" = true ]; then export CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG=0; fi
 
+# The lines of a package in the developers' lock, with its digests: pinned setuptools.
+pinned() { sed -n "/^$1==/,/[^\\\\]$/p" "$ROOT/backend/requirements-dev.txt"; }
+
 say() { printf '\033[1m==> %s\033[0m\n' "$*" >&2; }
 die() {
   printf 'error: %s\n' "$*" >&2
