@@ -1,4 +1,5 @@
-"""Every setting of the program, read from `CUBEYARD_*` (and `DATABASE_URL`) in the environment."""
+"""Every setting of the program, read from `CUBEYARD_*` (and `DATABASE_URL`) in the environment, or
+from files of these names in the folder `CUBEYARD_SECRETS_DIR`."""
 
 from __future__ import annotations
 
@@ -142,7 +143,13 @@ def _default_docs() -> Path:
 class Settings(BaseSettings):
     """Limits and places. A value from the command line wins over the environment."""
 
-    model_config = SettingsConfigDict(env_prefix="CUBEYARD_", extra="ignore", populate_by_name=True)
+    # Files, because a process's environment can be read by other processes of its user.
+    model_config = SettingsConfigDict(
+        env_prefix="CUBEYARD_",
+        extra="ignore",
+        populate_by_name=True,
+        secrets_dir=os.environ.get("CUBEYARD_SECRETS_DIR") or None,
+    )
 
     database_url: str | None = Field(default=None, validation_alias="DATABASE_URL")
     """A PostgreSQL to use; without it an embedded one lives under `home`."""

@@ -45,6 +45,23 @@ def secrets(pod: Json) -> dict[str, set[str]]:
     }
 
 
+def files(pod: Json) -> dict[str, str]:
+    """The keys of Secrets by their file in the folder of settings."""
+    (volume,) = [volume["projected"] for volume in pod["volumes"] if volume["name"] == "secrets"]
+    return {item["path"]: item["key"] for source in volume["sources"] for item in source["secret"]["items"]}
+
+
+def test_secrets_are_files_and_not_in_the_environment() -> None:
+    assert "secretKeyRef" not in MANIFESTS.read_text()
+    wanted = {"api": {"DATABASE_URL", "CUBEYARD_TOKEN"}, "worker": {"DATABASE_URL"}, "migration": {"DATABASE_URL"}}
+    for name, paths in wanted.items():
+        (part,) = pods()[name]["containers"]
+        (folder,) = [mount["mountPath"] for mount in part["volumeMounts"] if mount["name"] == "secrets"]
+        assert {"name": "CUBEYARD_SECRETS_DIR", "value": folder} in part["env"]
+        assert set(files(pods()[name])) == paths
+    assert "secrets" not in {volume["name"] for volume in pods()["fabric"]["volumes"]}
+
+
 def test_each_part_has_the_certificate_of_its_own() -> None:
     shown = {name: secrets(pod).get("cubeyard-keys") for name, pod in pods().items()}
     assert shown == {
@@ -114,7 +131,7 @@ def test_every_pod_but_the_fabric_s_meets_pod_security_restricted() -> None:
             assert context["runAsNonRoot"] is True
             assert context["capabilities"] == {"drop": ["ALL"]}
             assert context["seccompProfile"] == {"type": "RuntimeDefault"}
-        assert all({"secret", "configMap", "emptyDir"} & set(volume) for volume in pod["volumes"])
+        assert all({"secret", "projected", "configMap", "emptyDir"} & set(volume) for volume in pod["volumes"])
 
 
 def test_the_manifests_can_be_applied_again() -> None:
@@ -216,10 +233,8 @@ def test_only_the_migration_has_the_owner_s_url_if_there_are_roles() -> None:
     keys = {}
     for document in documents("database.roles=true", "database.caSecret=ca"):
         for part in document.get("spec", {}).get("template", {}).get("spec", {}).get("containers", []):
-            for variable in part.get("env", []):
-                if variable["name"] == "DATABASE_URL":
-                    keys[part["name"]] = variable["valueFrom"]["secretKeyRef"]["key"]
-                    assert "database-ca" in {mount["name"] for mount in part["volumeMounts"]}
+            if "database-ca" in {mount["name"] for mount in part["volumeMounts"]}:
+                keys[part["name"]] = files(document["spec"]["template"]["spec"])["DATABASE_URL"]
     assert keys == {"api": "server-url", "worker": "worker-url", "migration": "url"}
 
 

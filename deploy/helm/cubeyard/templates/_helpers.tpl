@@ -105,20 +105,19 @@ seccompProfile:
   type: RuntimeDefault
 {{- end }}
 
-{{/* For the API, the worker, or the owner of the tables (`side`). */}}
 {{- define "cubeyard.database" -}}
-- name: DATABASE_URL
-  valueFrom:
-    secretKeyRef:
-      name: {{ include "cubeyard.databaseSecret" .root }}
-      key: {{ if and .root.Values.database.roles (ne .side "owner") }}{{ .side }}-url{{ else }}url{{ end }}
-{{- if .root.Values.database.caSecret }}
+- name: CUBEYARD_SECRETS_DIR
+  value: /secrets
+{{- if .Values.database.caSecret }}
 - name: PGSSLROOTCERT
   value: /etc/cubeyard-database/ca.crt
 {{- end }}
 {{- end }}
 
 {{- define "cubeyard.databaseMount" -}}
+- name: secrets
+  mountPath: /secrets
+  readOnly: true
 {{- if .Values.database.caSecret }}
 - name: database-ca
   mountPath: /etc/cubeyard-database
@@ -126,11 +125,27 @@ seccompProfile:
 {{- end }}
 {{- end }}
 
+{{/* Secrets as files, for the API, the worker, or the owner of the tables (`side`): other processes of
+a user can read its processes' environment. */}}
 {{- define "cubeyard.databaseVolume" -}}
-{{- if .Values.database.caSecret }}
+- name: secrets
+  projected:
+    defaultMode: 0440
+    sources:
+      - secret:
+          name: {{ include "cubeyard.databaseSecret" .root }}
+          items:
+            - { key: {{ get (ternary (dict "api" "server-url" "worker" "worker-url") dict .root.Values.database.roles) .side | default "url" }}, path: DATABASE_URL }
+{{- if eq .side "api" }}
+      - secret:
+          name: {{ include "cubeyard.tokenSecret" .root }}
+          items:
+            - { key: token, path: CUBEYARD_TOKEN }
+{{- end }}
+{{- if .root.Values.database.caSecret }}
 - name: database-ca
   secret:
-    secretName: {{ .Values.database.caSecret }}
+    secretName: {{ .root.Values.database.caSecret }}
     defaultMode: 0440
     items:
       - { key: ca.crt, path: ca.crt }
@@ -172,9 +187,7 @@ checksum/settings: {{ printf "%s %s %s %s" (include "cubeyard.clusterJson" .) .V
 {{- define "cubeyard.mounts" -}}
 - name: tmp
   mountPath: /tmp
-{{- with include "cubeyard.databaseMount" . }}
-{{ . }}
-{{- end }}
+{{ include "cubeyard.databaseMount" . }}
 {{- if .Values.emulation.enabled }}
 - name: cluster
   mountPath: /etc/cubeyard
@@ -189,9 +202,7 @@ checksum/settings: {{ printf "%s %s %s %s" (include "cubeyard.clusterJson" .) .V
 {{- define "cubeyard.volumes" -}}
 - name: tmp
   emptyDir: {}
-{{- with include "cubeyard.databaseVolume" .root }}
-{{ . }}
-{{- end }}
+{{ include "cubeyard.databaseVolume" . }}
 {{- if .root.Values.emulation.enabled }}
 - name: cluster
   configMap:
