@@ -239,6 +239,8 @@ class Settings(BaseSettings):
     """A terminal that nobody types into for this long is closed."""
 
     database_pool_size: int = Field(default=10, ge=1)
+    database_wait_secs: float = Field(default=0.0, ge=0)
+    """How long a start waits for a PostgreSQL that does not answer."""
     session_hours: float = Field(default=12.0, gt=0)
     worker_concurrency: int = Field(default=1, ge=1)
     run_concurrency: int = Field(default=1, ge=1)

@@ -6,6 +6,7 @@ job) commits once, after success and before the response is sent.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -32,6 +33,8 @@ log = structlog.get_logger(__name__)
 MAX_OVERFLOW = 40
 """One connection for each request thread: waiting for the engine must not starve the others."""
 
+WAIT_SECS = 2.0
+"""Between two attempts to connect at the start."""
 IDLE_SECS, PROBE_SECS, PROBES = 5, 2, 5
 LOST_SECS = IDLE_SECS + PROBE_SECS * PROBES
 """After this time without an answer from the peer's kernel, both sides close the connection.
@@ -127,6 +130,20 @@ class Database:
         )
         event.listen(self.engine, "connect", self._begin)
         self._sessions = sessionmaker(self.engine, expire_on_commit=False)
+        if self.embedded is None and settings.database_wait_secs > 0:
+            self._wait(settings.database_wait_secs)
+
+    def _wait(self, secs: float) -> None:
+        """Raises OperationalError if nothing answers by then."""
+        until = time.monotonic() + secs
+        while True:
+            try:
+                return self.ping()
+            except OperationalError as error:
+                if time.monotonic() >= until:
+                    raise
+                log.warning("database_awaited", error=str(error.orig).strip())
+                time.sleep(WAIT_SECS)
 
     def _begin(self, connection: Any, _: object) -> None:
         set_json_dumps(_compact, connection)

@@ -108,6 +108,8 @@ seccompProfile:
 {{- define "cubeyard.database" -}}
 - name: CUBEYARD_SECRETS_DIR
   value: /secrets
+- name: CUBEYARD_DATABASE_WAIT_SECS
+  value: "300"
 {{- if .Values.database.caSecret }}
 - name: PGSSLROOTCERT
   value: /etc/cubeyard-database/ca.crt
