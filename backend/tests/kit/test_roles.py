@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
@@ -12,7 +13,7 @@ from sqlalchemy.exc import DBAPIError
 from typer.testing import CliRunner
 
 from cubeyard.cli.command import app as program
-from cubeyard.kit import roles, schema
+from cubeyard.kit import alive, roles, schema
 from cubeyard.kit.auth.service import AuthService
 from cubeyard.kit.db import Base, Database
 from cubeyard.settings import Settings
@@ -78,13 +79,14 @@ def test_a_role_may_not(logins: dict[str, str], role: str, statement: str) -> No
 
 
 def test_a_worker_and_a_server_of_these_roles_do_their_work(
-    client: TestClient, logins: dict[str, str], start_worker: Callable[..., subprocess.Popen[bytes]]
+    client: TestClient, logins: dict[str, str], start_worker: Callable[..., subprocess.Popen[bytes]], tmp_path: Path
 ) -> None:
     run = start(client, **sweep(1))
     plan = client.post("/api/v1/plans", json={"name": "Worked on", "spec": SMALL}).json()["id"]
     job = client.post(f"/api/v1/plans/{plan}/exports/csv/jobs").json()["id"]
-    worker = start_worker("--until-idle", DATABASE_URL=logins[roles.WORKER])
+    worker = start_worker("--until-idle", "--beat", str(tmp_path / "beat"), DATABASE_URL=logins[roles.WORKER])
     assert worker.wait(60) == 0
+    alive.beats(str(tmp_path / "beat"))
     assert wait_for(client, run["id"], ended)["state"] == "succeeded"
     assert client.get(f"/api/v1/jobs/{job}").json()["state"] == "done"
     opened = Database(Settings(database_url=logins[roles.SERVER]))
