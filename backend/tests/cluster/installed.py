@@ -46,14 +46,14 @@ def chosen(*values: str) -> list[str]:
     return [word for value in values for word in ("--set", value)]
 
 
-def rendered(*values: str, release: str = "cubeyard") -> str:
+def rendered(*values: str, release: str = "cubeyard", chart: Path = CHART) -> str:
     """The chart as documents, with its default values and these: `emulation.underlay=node`."""
     given = chosen("database.existingSecret=cubeyard-database", "secrets.draw=true", *values)
-    return helm("template", release, str(CHART), "--kube-version", "1.34.4", "--namespace", NAMESPACE, *given)
+    return helm("template", release, str(chart), "--kube-version", "1.34.4", "--namespace", NAMESPACE, *given)
 
 
-def documents(*values: str, release: str = "cubeyard") -> list[Json]:
-    return [item for item in yaml.safe_load_all(rendered(*values, release=release)) if item]
+def documents(*values: str, release: str = "cubeyard", chart: Path = CHART) -> list[Json]:
+    return [item for item in yaml.safe_load_all(rendered(*values, release=release, chart=chart)) if item]
 
 
 def install(cluster: Cluster, database_url: str) -> Service:

@@ -4,7 +4,11 @@ twice."""
 from __future__ import annotations
 
 import base64
+import json
+import re
+import shutil
 import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +18,7 @@ import yaml
 from cubeyard import __version__
 from cubeyard.emulation.fabric.client import CALLER_NAME, RELAY_NAME, WATCHER_NAME
 from cubeyard.kit import alive
-from tests.cluster.installed import MANIFESTS, ROOT, ClusterFailedError, documents, manifests, rendered
+from tests.cluster.installed import CHART, MANIFESTS, ROOT, ClusterFailedError, documents, manifests, rendered
 from tests.cluster.programs import built
 
 Json = dict[str, Any]
@@ -182,6 +186,60 @@ def test_pods_are_replaced_when_token_or_keys_change() -> None:
     assert changed(sums(keys, "token=a"), sums(keys, "token=b")) == {"api", "worker"}
     assert changed(sums(token), sums(token)) == {"api", "worker", "fabric"}, "other keys are drawn"
     assert changed(sums(keys, token), sums(keys, token)) == set()
+
+
+def seeing(folder: Path, secrets: dict[str, Json]) -> Path:
+    """The chart as it is rendered beside a cluster that has these Secrets."""
+    chart = folder / "chart"
+    shutil.copytree(CHART, chart, dirs_exist_ok=True)
+    helpers = (CHART / "templates" / "_helpers.tpl").read_text()
+    there = r"(get \1.Values.there (\2) | default dict)"
+    helpers, count = re.subn(r'lookup "v1" "Secret" ([.\w]*)\.Release\.Namespace (\(.*?\)|\.name)', there, helpers)
+    assert count == 3
+    (chart / "templates" / "_helpers.tpl").write_text(helpers)
+    (chart / "values.yaml").write_text(
+        (CHART / "values.yaml").read_text() + json.dumps({"there": secrets})[1:-1] + "\n"
+    )
+    return chart
+
+
+@needs_helm
+def test_an_upgrade_keeps_what_was_drawn_and_renews_old_keys(tmp_path: Path) -> None:
+    def secrets_and_sums(every: list[Json]) -> tuple[dict[str, Json], list[Json]]:
+        sums = [
+            document["spec"]["template"]["metadata"].get("annotations")
+            for document in every
+            if "template" in document.get("spec", {})
+        ]
+        return {document["metadata"]["name"]: document for document in every if document["kind"] == "Secret"}, sums
+
+    first, sums = secrets_and_sums(documents())
+    assert set(first) == {"cubeyard-token", "cubeyard-keys"}
+    kept, kept_sums = secrets_and_sums(documents("secrets.draw=false", chart=seeing(tmp_path, first)))
+    assert (kept, kept_sums) == (first, sums), "no pod is replaced"
+    first["cubeyard-keys"]["metadata"]["annotations"]["cubeyard/drawn-at"] = str(int(time.time()) - 280 * 86400)
+    renewed, renewed_sums = secrets_and_sums(documents("secrets.draw=false", chart=seeing(tmp_path, first)))
+    assert renewed["cubeyard-token"] == first["cubeyard-token"]
+    assert not set(renewed["cubeyard-keys"]["data"].values()) & set(first["cubeyard-keys"]["data"].values())
+    drawn_at = int(renewed["cubeyard-keys"]["metadata"]["annotations"]["cubeyard/drawn-at"])
+    assert abs(drawn_at - time.time()) < 600
+    assert renewed_sums != sums
+
+
+@needs_helm
+def test_a_secret_of_somebody_else_that_changes_replaces_pods(tmp_path: Path) -> None:
+    given = ("secrets.draw=false", "existingTokenSecret=t", "emulation.existingKeys=k")
+
+    def sums(token: str, keys: str) -> dict[str, str]:
+        there = {"t": {"metadata": {"resourceVersion": token}}, "k": {"metadata": {"resourceVersion": keys}}}
+        every = documents(*given, chart=seeing(tmp_path, there))
+        templates = [item["spec"]["template"]["metadata"] for item in every if "template" in item.get("spec", {})]
+        return {item["labels"]["app.kubernetes.io/component"]: str(item.get("annotations")) for item in templates}
+
+    before = sums("1", "1")
+    for (token, keys), changed in {("2", "1"): {"api", "worker"}, ("1", "2"): {"api", "worker", "fabric"}}.items():
+        after = sums(token, keys)
+        assert {name for name in before if before[name] != after[name]} == changed
 
 
 @needs_helm
