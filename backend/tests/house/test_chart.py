@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 from cubeyard import __version__
-from cubeyard.emulation.fabric.client import CALLER_NAME, RELAY_NAME, WATCHER_NAME
+from cubeyard.emulation.fabric.keys import SIDES, make_all
 from cubeyard.kit import alive
 from tests.cluster.installed import CHART, MANIFESTS, ROOT, ClusterFailedError, documents, manifests, rendered
 from tests.cluster.programs import built
@@ -189,7 +189,7 @@ def test_pods_are_replaced_when_token_or_keys_change() -> None:
 
 
 def seeing(folder: Path, secrets: dict[str, Json]) -> Path:
-    """The chart as it is rendered beside a cluster that has these Secrets."""
+    """The chart as it is rendered for a cluster that has these Secrets."""
     chart = folder / "chart"
     shutil.copytree(CHART, chart, dirs_exist_ok=True)
     helpers = (CHART / "templates" / "_helpers.tpl").read_text()
@@ -268,22 +268,21 @@ def days_of(certificate: Path) -> float:
     return 365 if done.returncode else 10**6
 
 
-def test_keys_are_made_by_one_command_and_of_one_year(tmp_path: Path) -> None:
-    folder = tmp_path / "keys"
-    subprocess.run([str(ROOT / "deploy" / "kubernetes" / "keys"), str(folder)], check=True, capture_output=True)
-    parts = {"relay": RELAY_NAME, "worker": CALLER_NAME, "api": WATCHER_NAME}
-    assert {path.name for path in folder.iterdir()} == {
-        "ca.crt", *(f"{part}.{kind}" for part in parts for kind in ("crt", "key"))
-    }  # fmt: skip
-    for part, name in parts.items():
-        certificate = str(folder / f"{part}.crt")
-        checked = ["openssl", "verify", "-CAfile", str(folder / "ca.crt"), "-verify_hostname", name, certificate]
-        subprocess.run(checked, check=True, capture_output=True)
-        assert days_of(folder / f"{part}.crt") <= 365
-    again = subprocess.run(
-        [str(ROOT / "deploy" / "kubernetes" / "keys"), str(folder)], check=False, capture_output=True
-    )
-    assert again.returncode != 0, "existing keys stay"
+def test_the_secret_of_the_keys_is_made_of_the_folder_of_the_command(tmp_path: Path) -> None:
+    """By the words of the how-to."""
+    text = (ROOT / "docs/how-to/kubernetes.md").read_text()
+    (words, *_) = re.findall(r"(?<=cubeyard-keys )--from-file=ca.crt.*?done\)", text, re.DOTALL)
+    given = subprocess.run(["bash", "-c", f"echo {words}"], check=True, capture_output=True, text=True).stdout.split()
+    files = dict(word.removeprefix("--from-file=").split("=") for word in given)
+    make_all(tmp_path / "keys")
+    assert all((tmp_path / file).exists() for file in files.values())
+    wanted = {
+        item["key"]
+        for pod in pods().values()
+        for volume in pod["volumes"]
+        for item in volume.get("secret", {}).get("items", [])
+    }
+    assert set(files) == wanted == {"ca.crt", *(f"{side}.{kind}" for side in SIDES for kind in ("crt", "key"))}
 
 
 @needs_helm

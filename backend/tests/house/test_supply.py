@@ -15,7 +15,7 @@ INSTALLS = re.compile(r"(?:pip\b|\$\{PIP\[@\]\})[^&|;\n]*?\b(?:install|wheel) (.
 
 
 def pinned(name: str) -> str:
-    """What the scripts install of a tool."""
+    """The lines of the lock that the scripts install for a tool."""
     command = f'source "{ROOT}/bin/env.sh" && pinned {name}'
     return subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True).stdout
 
@@ -36,8 +36,8 @@ def test_the_package_is_built_with_the_setuptools_of_the_lock() -> None:
 
 
 def test_no_build_takes_what_is_newest() -> None:
-    """Packages come by a lock, wheels from this machine; what is built here is built without
-    isolation, which would fetch another setuptools."""
+    """Packages come by a lock, wheels from this machine. The package is built without isolation,
+    which would fetch another setuptools."""
     calls = [(path.name, match[1]) for path in SCRIPTS for match in INSTALLS.finditer(path.read_text())]
     calls = [(name, arguments) for name, arguments in calls if not arguments.endswith(">&2")]  # a hint for people
     assert len(calls) >= 8, calls
