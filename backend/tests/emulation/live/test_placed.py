@@ -7,6 +7,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,9 @@ def folder() -> Iterator[Path]:
 @pytest.fixture
 def settings(settings: Settings, folder: Path) -> Settings:
     hosts = tuple(
-        EmulationHost(name=name, fabric=folder / f"{name}.sock", underlay=f"10.0.0.{number}", docker="ssh://x")
+        EmulationHost(
+            name=name, fabric=folder / f"{name}.sock", underlay=IPv4Address(f"10.0.0.{number}"), docker="ssh://x"
+        )
         for number, name in enumerate(("a", "b"), 1)
     )
     return settings.model_copy(update={"hosts": hosts})
