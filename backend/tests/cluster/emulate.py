@@ -23,7 +23,7 @@ class Emulate:
         self.settings = Settings(cluster=EmulationCluster.model_validate(told), home=home)
         self.environment = {
             **os.environ, "CUBEYARD_CLUSTER": json.dumps(told), "CUBEYARD_HOME": str(home), "CUBEYARD_LOG_LEVEL": "warning",
-            "CUBEYARD_IMAGE_REGISTRIES": "cubeyard.test,127.0.0.1:1",
+            "CUBEYARD_IMAGE_REGISTRIES": "local,cubeyard.test,127.0.0.1:1",
         }  # fmt: skip
 
     def start(self, *arguments: str, spec: str = SMALL) -> subprocess.Popen[str]:
