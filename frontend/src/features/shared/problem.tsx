@@ -27,11 +27,12 @@ export function ProblemView({
   const errors = misled ? [] : (api?.errors ?? []);
   // One refused field has its message in the detail too; a file's cell, with its place.
   const [only, ...others] = errors;
+  const detail = api?.message.toLowerCase();
   const isRepeated =
     only !== undefined &&
     others.length === 0 &&
-    [only.field, only.field.replace(/^body\./, "")].some(
-      (place) => api?.message.toLowerCase() === `${place}: ${only.message}`.toLowerCase(),
+    ["", `${only.field}: `, `${only.field.replace(/^body\./, "")}: `].some(
+      (place) => detail === `${place}${only.message}`.toLowerCase(),
     );
   const heading = title ?? (away ? "Not connected" : (api?.problem.title ?? "Something went wrong"));
   return (
