@@ -189,6 +189,8 @@ conf_dir = "{self.folder}/cni"
                              "nodefs.inodesFree": "0%", "imagefs.inodesFree": "0%"},
             "imageGCHighThresholdPercent": 100, "imageGCLowThresholdPercent": 99,
             "syncFrequency": "10s", "serializeImagePulls": False, "registerNode": True,
+            # The logs of another node's pods are no orphans.
+            "podLogsDir": str(self.folder / "pod-logs"),
         }  # fmt: skip
         (self.folder / "kubelet.yaml").write_text(yaml.safe_dump(settings))
         self.start(

@@ -77,7 +77,7 @@ def _program(one: Json) -> ProgramState | None:
         return ProgramState(_id(one), identity, None)
     reason = ended.get("reason", "")
     why = "it wanted more memory than it may have" if reason == "OOMKilled" else str(ended.get("message", ""))
-    if why.startswith(f'"{POD_LOGS}'):
+    if "no such file" in why and POD_LOGS in why:
         why = ""  # kubelet: the log was gone when it looked, since the pod was removed meanwhile
     status = int(ended.get("exitCode", 0))
     return ProgramState(_id(one), identity, status or (1 if reason == "StartError" else 0), shortened(why))

@@ -13,6 +13,8 @@ from cubeyard.emulation.cluster.errors import ClusterRefusedError
 from cubeyard.emulation.deploy.beside import ImageRefusedError
 from cubeyard.emulation.deploy.containers import Came, containers_of
 from cubeyard.emulation.deploy.names import pod_name
+from cubeyard.emulation.deploy.pod_document import USER_CONTAINER
+from cubeyard.emulation.deploy.pod_state import PodState
 from cubeyard.emulation.deploy.pods import Pods
 from cubeyard.emulation.fabric.hosts import Host
 from cubeyard.emulation.setup.user_images import Beside
@@ -203,3 +205,13 @@ def test_a_quota_counts_its_memory_and_no_pod_for_it(pods: Pods, cluster: FakeCl
     with pytest.raises(ClusterRefusedError, match=r"4 servers want .* of requests.memory; quota small"):
         create(pods)
     create(pods, {1: WEB})
+
+
+def test_a_log_that_kubelet_did_not_find_is_no_last_word() -> None:
+    lost = 'failed to read "/var/log/pods/x-1/image/0.log": lstat /var/log/pods/x-1: no such file or directory'
+    for message, words in (("no more room", "no more room"), (lost, "")):
+        ended = {"terminated": {"reason": "Error", "exitCode": 3, "message": message}}
+        status = {"containerStatuses": [{"name": USER_CONTAINER, "containerID": "containerd://c", "state": ended}]}
+        program = PodState.of({"metadata": {"name": "x"}, "spec": {}, "status": status}).program
+        assert program is not None
+        assert (program.ended, program.said) == (3, words)
