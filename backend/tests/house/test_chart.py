@@ -138,6 +138,24 @@ def test_every_pod_but_the_fabric_s_meets_pod_security_restricted() -> None:
         assert all({"secret", "projected", "configMap", "emptyDir"} & set(volume) for volume in pod["volumes"])
 
 
+def test_each_part_is_called_at_its_ports_by_its_callers_alone() -> None:
+    calls = {}
+    for document in committed():
+        if document["kind"] != "NetworkPolicy" or document["metadata"]["namespace"] != "cubeyard":
+            continue
+        assert "Ingress" in document["spec"]["policyTypes"]
+        part = document["spec"]["podSelector"]["matchLabels"]["app.kubernetes.io/component"]
+        (*_, own) = [port["name"] for item in pods()[part]["containers"] for port in item.get("ports", [])] or [None]
+        calls[part] = {}
+        for rule in document["spec"].get("ingress", []):
+            (port,) = rule["ports"]
+            callers = [peer["podSelector"]["matchLabels"] for peer in rule.get("from", [])]
+            calls[part]["own" if port["port"] == own else port["port"]] = {
+                labels["app.kubernetes.io/component"] for labels in callers
+            }
+    assert calls == {"api": {"own": set()}, "worker": {}, "fabric": {"own": {"api", "worker"}, 14789: {"fabric"}}}
+
+
 def test_the_manifests_can_be_applied_again() -> None:
     """Each document names its namespace, because `kubectl apply -n` refuses documents of another. A
     Job cannot be changed: for another image it has another name, and it goes."""
