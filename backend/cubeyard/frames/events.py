@@ -148,6 +148,13 @@ class NodeFlooding(_Event):
     messages: int
 
 
+class StrangersRefused(_Event):
+    """Packets for the tunnels between hosts, dropped: none of the run's other hosts sent them."""
+
+    kind: Literal["strangers-refused"]
+    packets: int
+
+
 class EventsLost(_Event):
     """Events that were lost because the fabric's buffer was full."""
 
@@ -215,6 +222,7 @@ SessionEvent = Annotated[
     | NodeRefused
     | NodeError
     | NodeFlooding
+    | StrangersRefused
     | EventsLost
     | EventsLeftOut
     | FabricFailure

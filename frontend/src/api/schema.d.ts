@@ -11126,7 +11126,7 @@ export interface components {
                 [key: string]: number;
             };
             /** Events */
-            events?: (components["schemas"]["NeighbourDead"] | components["schemas"]["NeighbourAlive"] | components["schemas"]["PathSwitched"] | components["schemas"]["PathFailed"] | components["schemas"]["NoPath"] | components["schemas"]["FlowDone"] | components["schemas"]["SubflowUp"] | components["schemas"]["SubflowDown"] | components["schemas"]["Carrier"] | components["schemas"]["NodeLost"] | components["schemas"]["ProgramEnded"] | components["schemas"]["NodeRefused"] | components["schemas"]["NodeError"] | components["schemas"]["NodeFlooding"] | components["schemas"]["EventsLost"] | components["schemas"]["EventsLeftOut"] | components["schemas"]["FabricFailure"] | components["schemas"]["FaultInEffect"] | components["schemas"]["ProgramCommitted"] | components["schemas"]["ProtocolEvent"])[];
+            events?: (components["schemas"]["NeighbourDead"] | components["schemas"]["NeighbourAlive"] | components["schemas"]["PathSwitched"] | components["schemas"]["PathFailed"] | components["schemas"]["NoPath"] | components["schemas"]["FlowDone"] | components["schemas"]["SubflowUp"] | components["schemas"]["SubflowDown"] | components["schemas"]["Carrier"] | components["schemas"]["NodeLost"] | components["schemas"]["ProgramEnded"] | components["schemas"]["NodeRefused"] | components["schemas"]["NodeError"] | components["schemas"]["NodeFlooding"] | components["schemas"]["StrangersRefused"] | components["schemas"]["EventsLost"] | components["schemas"]["EventsLeftOut"] | components["schemas"]["FabricFailure"] | components["schemas"]["FaultInEffect"] | components["schemas"]["ProgramCommitted"] | components["schemas"]["ProtocolEvent"])[];
             /**
              * Routes
              * @description Flows that have a new path: [row, ids of its servers].
@@ -11332,6 +11332,34 @@ export interface components {
             at_secs: number;
         };
         /**
+         * StrangersRefused
+         * @description Packets for the tunnels between hosts, dropped: none of the run's other hosts sent them.
+         */
+        StrangersRefused: {
+            /**
+             * Server
+             * @description Id of the server, or of the switch, that reports it.
+             */
+            server?: number | null;
+            /**
+             * At Secs
+             * @description On the session's clock; negative before the measurement.
+             */
+            at_secs: number;
+            /**
+             * At Nanos
+             * @description On the machine's monotonic clock; null: with its tick.
+             */
+            at_nanos: number | null;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "strangers-refused";
+            /** Packets */
+            packets: number;
+        };
+        /**
          * SubflowDown
          * @description An MPTCP connection lost a subflow.
          */
@@ -11520,7 +11548,7 @@ export interface components {
                 [key: string]: number;
             };
             /** Events */
-            events?: (components["schemas"]["NeighbourDead"] | components["schemas"]["NeighbourAlive"] | components["schemas"]["PathSwitched"] | components["schemas"]["PathFailed"] | components["schemas"]["NoPath"] | components["schemas"]["FlowDone"] | components["schemas"]["SubflowUp"] | components["schemas"]["SubflowDown"] | components["schemas"]["Carrier"] | components["schemas"]["NodeLost"] | components["schemas"]["ProgramEnded"] | components["schemas"]["NodeRefused"] | components["schemas"]["NodeError"] | components["schemas"]["NodeFlooding"] | components["schemas"]["EventsLost"] | components["schemas"]["EventsLeftOut"] | components["schemas"]["FabricFailure"] | components["schemas"]["FaultInEffect"] | components["schemas"]["ProgramCommitted"] | components["schemas"]["ProtocolEvent"])[];
+            events?: (components["schemas"]["NeighbourDead"] | components["schemas"]["NeighbourAlive"] | components["schemas"]["PathSwitched"] | components["schemas"]["PathFailed"] | components["schemas"]["NoPath"] | components["schemas"]["FlowDone"] | components["schemas"]["SubflowUp"] | components["schemas"]["SubflowDown"] | components["schemas"]["Carrier"] | components["schemas"]["NodeLost"] | components["schemas"]["ProgramEnded"] | components["schemas"]["NodeRefused"] | components["schemas"]["NodeError"] | components["schemas"]["NodeFlooding"] | components["schemas"]["StrangersRefused"] | components["schemas"]["EventsLost"] | components["schemas"]["EventsLeftOut"] | components["schemas"]["FabricFailure"] | components["schemas"]["FaultInEffect"] | components["schemas"]["ProgramCommitted"] | components["schemas"]["ProtocolEvent"])[];
             /**
              * Routes
              * @description Flows that have a new path: [row, ids of its servers].

@@ -8,6 +8,7 @@ import subprocess
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
 
@@ -29,6 +30,8 @@ Json = dict[str, Any]
 ENGINE_SOCKET = Path("/var/run/docker.sock")
 
 ANSWER_SECS = 10.0
+KEY_WARNING = timedelta(days=30)
+"""Hosts report the end of their keys this long before it."""
 EVERY_FABRIC = "The privileged helper (cubeyard-fabric) of every host"
 KERNEL = {
     "namespaces": ("Network namespaces", True, "Run as root on a Linux kernel with namespaces."),
@@ -45,6 +48,11 @@ KERNEL = {
         "Detours around hot racks",
         False,
         "Take a kernel with IPv6 and CONFIG_IPV6_SEG6_LWTUNNEL; other balances work without.",
+    ),
+    "strangers": (
+        "Tunnels between hosts closed to others",
+        False,
+        "Load the modules `nf_tables` and `nft_fib_ipv4`, or use a network that only the hosts are on.",
     ),
     "mptcp": (
         "Flows over several paths at once (MPTCP)",
@@ -154,6 +162,7 @@ class _Look:
     """The fabric's report about its kernel."""
     found: Json
     error: str
+    key_ends: datetime | None = None
 
     @property
     def state(self) -> HostState:
@@ -162,10 +171,13 @@ class _Look:
         message = self.said or {}
         reasons = message.get("reasons") or {}
         lacking += [str(reasons[name]) for name in ("underlay", "vxlan") if name in reasons]
+        notes = [f"Runs, version {message.get('version', '?')}."]
+        if self.key_ends and self.key_ends - datetime.now(UTC) < KEY_WARNING:
+            notes.append(f"Its key ends on {self.key_ends:%Y-%m-%d}: renew the keys.")
         return HostState(
             name=self.host.name,
             ready=self.said is not None and not lacking,
-            reason=self.error or "; ".join(lacking) or f"Runs, version {message.get('version', '?')}.",
+            reason=self.error or "; ".join(lacking) or " ".join(notes),
             docker=self.docker.available,
             docker_reason=self.docker.reason,
             underlay=self.host.underlay,
@@ -234,7 +246,7 @@ def _look(settings: Settings, hosts: Sequence[Host], number: int) -> _Look:
     try:
         with FabricClient(host.socket) as client:
             message = client.call("probe", ANSWER_SECS, **({"hosts": request} if len(hosts) > 1 else {}))
-            return _Look(host, docker, message, client.call("host", ANSWER_SECS), "")
+            return _Look(host, docker, message, client.call("host", ANSWER_SECS), "", client.key_ends)
     except (FabricGoneError, FabricError) as error:
         return _Look(host, docker, None, {}, error.detail)
 

@@ -12,6 +12,7 @@ import struct
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
 
@@ -220,6 +221,13 @@ class FabricClient:
     def pid(self) -> int:
         """The process at the other end, from the kernel."""
         return _credentials(self._socket)[0]
+
+    @property
+    def key_ends(self) -> datetime | None:
+        """The end of the other side's certificate; None without one."""
+        certificate = self._socket.getpeercert() if isinstance(self._socket, ssl.SSLSocket) else None
+        ends = (certificate or {}).get("notAfter")
+        return datetime.fromtimestamp(ssl.cert_time_to_seconds(ends), UTC) if isinstance(ends, str) else None
 
     def call(self, method: str, secs: float = CALL_SECS, **params: Any) -> Json:
         """The result. Raises FabricError for a refusal, FabricGoneError when the connection is

@@ -4,6 +4,7 @@ both sides end together."""
 from __future__ import annotations
 
 import asyncio
+import re
 import socket
 import threading
 import time
@@ -15,6 +16,7 @@ from typing import Any
 import orjson
 import pytest
 
+from cubeyard.emulation.deploy.probe import KERNEL, probe
 from cubeyard.emulation.fabric.client import (
     CALLER_NAME,
     REMOTE_SECS,
@@ -221,6 +223,21 @@ def test_keys_are_their_owners_alone_and_renewed_by_the_same_authority(port: int
     with FabricClient(Remote("127.0.0.1", port, keys / "worker")) as client:
         assert client.call("ask", x=1) == {"x": 1}, "a relay with the older key takes the new one"
     assert fabric.wait_for(0)
+
+
+@pytest.mark.parametrize(("days", "is_warned"), [(20, True), (365, False)])
+def test_keys_that_end_soon_are_told(tmp_path: Path, days: int, is_warned: bool) -> None:
+    keys = tmp_path / "keys"
+    make_all(keys, days)
+    place = tmp_path / "fabric.sock"
+    with scripted(place) as fabric, relayed(place, keys, place) as port:
+        fabric.probed = dict.fromkeys(KERNEL, True)
+        host = EmulationHost.model_validate(
+            {"name": "b", "fabric": f"tls://127.0.0.1:{port}", "keys": keys / "worker", "underlay": "10.0.0.2"}
+        )
+        machine = probe(Settings(hosts=(host,), home=tmp_path))
+    warned = [re.search(r"Its key ends on \d{4}-\d\d-\d\d: renew the keys\.", host.reason) for host in machine.hosts]
+    assert [match is not None for match in warned] == [is_warned]
 
 
 def test_a_relay_of_another_authority_is_not_believed(fabric: Echo, port: int, keys: Path) -> None:

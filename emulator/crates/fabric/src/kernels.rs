@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::error::Result;
 use crate::external::External;
 use crate::hellos::HelloSocket;
-use crate::links::{self, Requests, Site, Steps};
+use crate::links::{self, Requests, Site, Steps, Strangers};
 use crate::netlink::{
     Batch, Excuse, Netlink, Traffic, delete_link, gone_already, no_excuse, received_packets, traffic,
 };
@@ -27,6 +27,8 @@ pub struct Kernels {
     /// The rooms of switches; none before the run is wired.
     pub rooms: Vec<Room>,
     external: Option<External>,
+    /// Keeps packets of others out of the tunnels to other hosts; or why it cannot.
+    strangers: Result<Option<Strangers>>,
     preloaded: Preloaded,
 }
 
@@ -37,6 +39,7 @@ impl Kernels {
             servers: network.description.servers.iter().map(|_| None).collect(),
             rooms: Vec::new(),
             external: None,
+            strangers: Ok(None),
             preloaded: Preloaded::start(network),
             network: network.clone(),
         }
@@ -63,6 +66,7 @@ impl Kernels {
                 fair::load()?;
             }
             self.external = External::make(&network)?;
+            self.strangers = Strangers::of(&network);
             self.rooms = Room::make_all(&network)?;
             Room::load_chips(&mut self.rooms, &network)?;
         }
@@ -249,6 +253,19 @@ impl Kernels {
         }
     }
 
+    /// How many packets of others the tunnels to other hosts refused since the last call. A failure
+    /// is given once.
+    pub fn take_strangers(&mut self) -> Result<u64> {
+        match std::mem::replace(&mut self.strangers, Ok(None))? {
+            Some(mut strangers) => {
+                let dropped = strangers.take_dropped()?;
+                self.strangers = Ok(Some(strangers));
+                Ok(dropped)
+            }
+            None => Ok(0),
+        }
+    }
+
     /// Removes our interfaces from containers that stay alive.
     pub fn remove_interfaces(&mut self) -> Result<()> {
         let network = self.network.clone();
@@ -269,6 +286,7 @@ impl Kernels {
             room.remove_tunnels()?;
         }
         self.external = None;
+        self.strangers = Ok(None);
         Ok(())
     }
 }

@@ -170,40 +170,106 @@ fn addresses(host: &Host, run: &str) -> String {
 }
 
 /// Sends Ethernet frames from the addresses of servers to each tunnel of a host, over UDP from an
-/// ordinary socket there.
+/// ordinary socket.
 const FORGE: &str = "
 import socket, sys
+port, source, target, *macs = sys.argv[1:]
 sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+sender.bind((source, 0))
 for vni in range(4096, 4104):
-    for mac in sys.argv[2:]:
+    for mac in macs:
         frame = b'\\xff' * 6 + bytes.fromhex(mac) + b'\\x88\\xb5' + bytes(46)
-        sender.sendto(b'\\x08\\0\\0\\0' + vni.to_bytes(3, 'big') + b'\\0' + frame, ('127.0.0.1', int(sys.argv[1])))
+        try:
+            sender.sendto(b'\\x08\\0\\0\\0' + vni.to_bytes(3, 'big') + b'\\0' + frame, (target, int(port)))
+        except PermissionError:
+            pass
 ";
 
-#[test]
-fn a_frame_from_elsewhere_moves_no_servers_address() {
-    if !can_emulate("a_frame_from_elsewhere_moves_no_servers_address") {
-        return;
-    }
-    let mut hosts = hosts::<2>(UNDERLAY_MTU);
-    let run = build(&mut hosts);
-    for (from, to) in [(0, 8), (0, 12), (1, 4), (4, 12)] {
-        assert!(pings(&hosts[0], &run, from, to, 64));
-    }
-    let before = addresses(&hosts[0], &run);
-    let (pid, port) = (
-        hosts[0].pid().to_string(),
-        cubeyard_fabric::netlink::PORT.to_string(),
-    );
+/// Forges frames from four servers at 8 tunnels in the network of `from`.
+fn forge(from: &Host, source: &str, target: &str) {
+    let (pid, port) = (from.pid().to_string(), cubeyard_fabric::netlink::PORT.to_string());
     let macs = [0, 4, 8, 12].map(|server| {
         let mac = cubeyard_dataplane::address::port_mac(server, 1);
         mac.map(|byte| format!("{byte:02x}")).concat()
     });
-    let words = ["nsenter", "-n", "-t", &pid, "python3", "-c", FORGE, &port];
+    let words = [
+        "nsenter", "-n", "-t", &pid, "python3", "-c", FORGE, &port, source, target,
+    ];
     done(&[&words[..], &macs.each_ref().map(String::as_str)[..]].concat());
+}
+
+/// Waits until this host has reported this many refused packets.
+fn wait_for_refused(host: &mut Host, packets: u64) {
+    let mut counted = 0;
+    while counted < packets {
+        let event = host.wait_for_event(|event| event["kind"] == "strangers-refused");
+        counted += event["packets"].as_u64().expect("a number");
+    }
+    assert_eq!(counted, packets);
+}
+
+#[test]
+fn frames_from_elsewhere_are_refused_and_told_and_move_no_address() {
+    if !can_emulate("frames_from_elsewhere_are_refused_and_told_and_move_no_address") {
+        return;
+    }
+    // The third is no host of the run. It has a second cable to the first one.
+    let mut hosts = hosts::<3>(UNDERLAY_MTU);
+    let pids = hosts.each_ref().map(|host| host.pid().to_string());
+    let inside = |at: usize, words: &[&str]| {
+        done(&[&["nsenter", "-n", "-t", &pids[at]], words].concat());
+    };
+    let peer = ["peer", "name", "side", "netns", &pids[2]];
+    inside(
+        0,
+        &[&["ip", "link", "add", "side", "type", "veth"], &peer[..]].concat(),
+    );
+    for (at, address) in [(0, "10.78.0.1/24"), (2, "10.78.0.3/24")] {
+        inside(at, &["ip", "address", "add", address, "dev", "side"]);
+        inside(at, &["ip", "link", "set", "side", "up"]);
+        inside(at, &["ip", "link", "set", "lo", "up"]);
+    }
+    inside(
+        0,
+        &[
+            "sysctl",
+            "-qw",
+            "net.ipv4.conf.all.rp_filter=0",
+            "net.ipv4.conf.side.rp_filter=0",
+        ],
+    );
+    inside(2, &["sysctl", "-qw", "net.ipv4.conf.all.arp_ignore=1"]);
+    inside(2, &["ip", "address", "add", "10.77.0.2/32", "dev", "lo"]);
+
+    let run = build(&mut hosts[..2]);
+    for (from, to) in [(0, 8), (0, 12), (1, 4), (4, 12)] {
+        assert!(pings(&hosts[0], &run, from, to, 64));
+    }
+    let before = addresses(&hosts[0], &run);
+    hosts[0].ask("subscribe", json!({"run": run}));
+    for (from, source, target) in [
+        (0, "127.0.0.1", "127.0.0.1"),
+        (1, "10.77.0.2", "10.77.0.1"),
+        (2, "10.77.0.3", "10.77.0.1"),
+        (2, "10.77.0.2", "10.78.0.1"),
+    ] {
+        forge(&hosts[from], source, target);
+        if from == 1 {
+            hosts[1].ask("subscribe", json!({"run": run}));
+            wait_for_refused(&mut hosts[1], 32);
+        } else {
+            wait_for_refused(&mut hosts[0], 32);
+        }
+    }
+    // Root on the network between the hosts can pass for one of them, but moves no address.
+    forge(&hosts[2], "10.77.0.2", "10.77.0.1");
     std::thread::sleep(std::time::Duration::from_millis(200));
     assert_eq!(addresses(&hosts[0], &run), before);
     assert!(pings(&hosts[0], &run, 0, 12, 64));
+    for host in &mut hosts[..2] {
+        host.ask("destroy", json!({"run": run}));
+    }
+    forge(&hosts[0], "127.0.0.1", "127.0.0.1");
 }
 
 #[test]

@@ -15,12 +15,14 @@ use serde::Serialize;
 
 use crate::error::{During, FabricError, Result};
 use crate::host::namespace::{self, Namespace};
+use crate::links::Strangers;
 use crate::netlink::{
     Batch, Bridge, End, GSO_MAX_BYTES, GroupMember, Netlink, PathManager, RT_TABLE_MAIN, RouteByHop,
     SegmentAction, Shape, Veth, Vxlan, add_address, add_bridge, add_group, add_next_hop,
     add_next_hop_by_segments, add_route_by_hop, add_segment_route, add_veth, add_vxlan, leaf_kind_probe,
     no_excuse, set_up, shape,
 };
+use crate::network::hosts::Hosts;
 use crate::programs::{Programs, QueueReader};
 
 const NEAR: u32 = 101;
@@ -49,6 +51,8 @@ pub struct Probe {
     pub ebpf: bool,
     /// Tunnels to other hosts.
     pub vxlan: bool,
+    /// Dropping packets of others that are sent to the tunnels.
+    pub strangers: bool,
     /// Whether the kernel selects the next hop that we compute for a flow; otherwise no paths are
     /// reported where switches are routers.
     pub path_hash: bool,
@@ -90,6 +94,7 @@ pub fn probe() -> Probe {
         netem: note("netem", in_scratch_namespace(|socket| try_queue(socket, "netem"))),
         ebpf: note("ebpf", try_programs()),
         vxlan: note("vxlan", in_scratch_namespace(try_tunnel)),
+        strangers: note("strangers", in_scratch_namespace(|_| try_rules())),
         path_hash: note("path_hash", in_scratch_namespace(try_hash)),
         detours: note("detours", in_scratch_namespace(try_detours)),
         queue_read: note("queue_read", QueueReader::load([]).map(drop)),
@@ -231,6 +236,17 @@ fn try_queue(socket: &mut Netlink, kind: &str) -> Result<()> {
     let mut batch = Batch::new();
     leaf_kind_probe(&mut batch, NEAR, kind);
     socket.run(&mut batch, no_excuse)
+}
+
+/// The rules of a run on two hosts.
+fn try_rules() -> Result<()> {
+    let underlays = vec![Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2)];
+    let hosts = Hosts {
+        here: 0,
+        underlays,
+        first_vni: 1,
+    };
+    Strangers::keep_out("probe", &hosts, 1..2).map(drop)
 }
 
 fn try_tunnel(socket: &mut Netlink) -> Result<()> {

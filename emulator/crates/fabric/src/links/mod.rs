@@ -1,11 +1,13 @@
 //! The links of a run: the interface of a kind of link, and the network interface of each end.
 //!
 //! One file per kind: a veth pair if both ends are on this host, a veth pair and a VXLAN tunnel if
-//! one is on another host. Everything here is pure: it adds requests, which `kernels` sends.
+//! one is on another host. Everything here is pure: it adds requests, which `kernels` sends. Only
+//! `strangers`, which keeps packets of others out of the tunnels, has its own socket.
 //!
 //! Not here: ports of servers once their link exists (`servers/`), and the effects of faults on
 //! links (`faults/`).
 
+mod strangers;
 mod veth;
 mod vxlan;
 
@@ -17,6 +19,7 @@ use crate::names;
 use crate::netlink::{Batch, cut, delay, lose, restore, set_rate, set_up};
 use crate::network::{Network, Place};
 
+pub use strangers::Strangers;
 pub use vxlan::{add_link_bridges, add_tunnels};
 
 /// Packets a link with delay may hold: 10 s of full packets at 100 Mb/s and MTU 9000.

@@ -2,12 +2,13 @@
 //! milliseconds, a process for each takes seconds. `[ours, measured]`
 //!
 //! `message` has the encoding, `socket` sends and receives; the others have one kind of request
-//! each: `link` (with addresses and neighbours; `octets` finds some of its counters), `mptcp`,
-//! `nexthop`, `queue` (with programs), `route`, `segment` and `vxlan`.
+//! each: `firewall`, `link` (with addresses and neighbours; `octets` finds some of its counters),
+//! `mptcp`, `nexthop`, `queue` (with programs), `route`, `segment` and `vxlan`.
 //!
 //! Not here: which interfaces, addresses and queues a network needs (`links/`, `switches/`,
 //! `servers/`).
 
+mod firewall;
 mod link;
 mod message;
 mod mptcp;
@@ -19,6 +20,7 @@ mod segment;
 mod socket;
 mod vxlan;
 
+pub use firewall::{Firewall, Match, Then, Way};
 pub use link::{
     Bridge, End, GSO_MAX_BYTES, LinkState, Traffic, Veth, add_address, add_bridge, add_neighbour, add_veth,
     delete_link, delete_where, join_bridge, link_dump, read_link_state, received_packets, set_mtu, set_up,

@@ -54,6 +54,11 @@ impl Netlink {
         Netlink::open_of(Some(rustix::net::netlink::GENERIC), 0)
     }
 
+    /// Opens a socket of the packet filter.
+    pub fn open_netfilter() -> Result<Netlink> {
+        Netlink::open_of(Some(rustix::net::netlink::NETFILTER), 0)
+    }
+
     fn open_with_groups(groups: u32) -> Result<Netlink> {
         // Routing is netlink's protocol 0, the default.
         Netlink::open_of(None, groups)
@@ -118,6 +123,28 @@ impl Netlink {
             }
         }
         Ok(())
+    }
+
+    /// Carries out all requests between the first, which begins a transaction, and the last, which
+    /// commits it, or none of them. Each between them has to ask for an acknowledgement.
+    pub fn run_transaction(&mut self, batch: &mut Batch) -> Result<()> {
+        let (first, count) = (self.sequence, batch.len() as u32);
+        self.sequence = first.wrapping_add(count);
+        self.send(batch.bytes_of(0..batch.len(), first))?;
+        loop {
+            let length = self.receive()?;
+            for answer in answers(&self.buffer[..length]).filter(|answer| answer.kind == NLMSG_ERROR) {
+                let (index, number) = (answer.sequence.wrapping_sub(first), answer.error_number());
+                if index < count && number != 0 {
+                    let cause = Errno::from_raw_os_error(number);
+                    return Err(FabricError::system(batch.purpose(index as usize), cause));
+                }
+                // The commit itself is not acknowledged by every kernel; its failure comes first.
+                if index + 2 == count {
+                    return Ok(());
+                }
+            }
+        }
     }
 
     /// Sends one dump request and passes every answer to `each`.

@@ -117,6 +117,12 @@ pub enum EventKind {
         /// The fault's id, or `all`.
         fault: Value,
     },
+    /// Packets for the tunnels to other hosts that came from none of them, or from a program here,
+    /// were dropped.
+    StrangersRefused {
+        /// How many since the last such event.
+        packets: u64,
+    },
     /// There were more events than a frame holds.
     EventsLost {
         /// How many are missing.

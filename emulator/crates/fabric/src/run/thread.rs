@@ -213,6 +213,7 @@ impl RunThread {
             run.tell_congestion();
         }
         if self.tick.is_multiple_of(TICKS_PER_LOOK) {
+            run.log_strangers();
             run.look_at_servers()?;
         }
         run.log_unsent();
@@ -298,6 +299,19 @@ impl RunState {
                 );
                 let server = self.id(server);
                 self.events.add(EventKind::NodeRefused { server, message });
+            }
+        }
+    }
+
+    /// Emits an event for packets of others that the tunnels to other hosts refused.
+    fn log_strangers(&mut self) {
+        match self.kernels.take_strangers() {
+            Ok(0) => {}
+            Ok(packets) => self.events.add(EventKind::StrangersRefused { packets }),
+            Err(error) => {
+                let message =
+                    format!("packets of others at the tunnels to other hosts are not refused: {error}");
+                self.events.add(EventKind::FabricError { message });
             }
         }
     }

@@ -34,6 +34,7 @@ const KIND_WORDS: Record<string, string> = {
   "node-flooding": "Server process sends too many messages",
   "node-refused": "Message or connection at a server refused",
   "node-error": "Server process error",
+  "strangers-refused": "Packets from elsewhere dropped",
   "events-left-out": "Events omitted",
   "host-silent": "Host silent, forgotten by its switch",
   "host-back": "Host is back",
@@ -54,6 +55,7 @@ const BAD = new Set([
   "node-flooding",
   "node-refused",
   "node-error",
+  "strangers-refused",
   "fabric-error",
   "events-lost",
   "events-left-out",
@@ -158,6 +160,8 @@ function textOf(network: Network, event: SessionEvent): string {
         : `${flowText(network, event)} completed`;
     case "node-flooding":
       return `${plural(event.messages, "message")} in a second`;
+    case "strangers-refused":
+      return `${plural(event.packets, "packet")} for the tunnels between hosts, from none of the run's hosts`;
     case "program-ended":
       return `${event.image} ended with status ${event.status}${event.message ? `: ${event.message}` : ""}`;
     case "node-refused":
