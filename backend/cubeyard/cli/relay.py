@@ -42,8 +42,10 @@ def keys(
     folder: Annotated[Path, typer.Argument(help="Where they are made; the same folder again renews them.")],
     days: Annotated[int, typer.Option(min=1, max=3650, help="How long the certificates are valid.")] = 365,
 ) -> None:
-    """Make the keys of relays, workers and the API: a folder of `ca.crt`, `tls.crt` and `tls.key`
-    for each, and `ca.key`, which signs them and stays here."""
+    """Make the keys of relays, workers and the API, or renew them.
+
+    Each gets a folder of `ca.crt`, `tls.crt` and `tls.key`; `ca.key`, which signs them, stays here.
+    """
     from cubeyard.emulation.fabric.keys import make_all
 
     try:

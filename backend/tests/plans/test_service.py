@@ -18,6 +18,7 @@ from cubeyard.engine import Engine, PlanRejectedError, canonical, content_hash
 from cubeyard.kit.cursors import decode_cursor
 from cubeyard.kit.db import Database
 from cubeyard.kit.errors import ProblemError
+from cubeyard.kit.json_text import MAX_INTEGER
 from cubeyard.plans import schemas
 from cubeyard.plans.service import PlanService
 from cubeyard.plans.spec import normal_spec
@@ -27,7 +28,7 @@ from tests.conftest import SMALL, examples
 json_values = st.recursive(
     st.none()
     | st.booleans()
-    | st.integers(-(2**53), 2**53)
+    | st.integers(-MAX_INTEGER, MAX_INTEGER)
     | st.floats(allow_nan=False, allow_infinity=False)
     | st.text(),
     lambda inner: st.lists(inner, max_size=5) | st.dictionaries(st.text(max_size=6), inner, max_size=5),
