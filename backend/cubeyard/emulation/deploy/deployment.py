@@ -17,7 +17,7 @@ from cubeyard.emulation.fabric.client import FabricClient, FabricError, FabricGo
 from cubeyard.emulation.fabric.fabrics import Fabrics, on_every
 from cubeyard.emulation.fabric.hosts import Host, Hosts, Spread
 from cubeyard.emulation.fabric.place import Place
-from cubeyard.emulation.setup.estimate import KEPT_BYTES, SERVER_BYTES
+from cubeyard.emulation.setup.estimate import KEPT_BYTES, server_bytes
 from cubeyard.emulation.setup.question import Question
 from cubeyard.experiments.emulation import Emulation
 from cubeyard.kit.disk import DiskFullError
@@ -201,7 +201,7 @@ class Deployment:
         assert self.fabrics is not None
         if not self._settings.spread:
             return
-        each = SERVER_BYTES[self._question.settings.mode]
+        each = server_bytes(self._question.settings)
         for number, (host, result) in enumerate(zip(self.spread.hosts, self.fabrics.call("host"), strict=True)):
             servers = len(self.spread.servers(self._question.network, number))
             room = max(int(result["memory_free_bytes"]) - KEPT_BYTES, 0) // each

@@ -18,6 +18,8 @@ Json = dict[str, Any]
 
 SERVER_BYTES = {"containers": 24 * 1024 * 1024, "namespaces": 6 * 1024 * 1024}
 """Resident: the node, and in a container its shim."""
+SERVICE_BYTES = 16 * 1024 * 1024
+"""Most memory of a user's service on a server (emulator/crates/sandbox/src/limits.rs)."""
 KEPT_BYTES = 512 * 1024 * 1024
 """Left to everybody else."""
 START_SECS = {"containers": 0.18, "namespaces": 0.012}
@@ -64,11 +66,20 @@ def estimate(network: Network, settings: Emulation, flows: list[Flow], hosts: in
         servers,
         len(network.links),
         len(flows),
-        containers * SERVER_BYTES[settings.mode],
+        _bytes(servers, beside, settings),
         memory_free_bytes(),
         cores / ((os.cpu_count() or 1) * max(hosts, 1)),
         1.0 + containers * START_SECS[settings.mode],
     )
+
+
+def server_bytes(settings: Emulation) -> int:
+    """Memory of a server with all that its services may take."""
+    return SERVER_BYTES[settings.mode] + len(settings.services) * SERVICE_BYTES
+
+
+def _bytes(servers: int, beside: int, settings: Emulation) -> int:
+    return servers * server_bytes(settings) + beside * SERVER_BYTES[settings.mode]
 
 
 def most_servers(mode: str, hosts: int = 0) -> int:
@@ -83,26 +94,27 @@ def most_servers(mode: str, hosts: int = 0) -> int:
     return max(min(MAX_SERVERS[mode], files), 0)
 
 
-def refuse_oversize(network: Network, mode: str, hosts: int = 0, beside: int = 0) -> None:
+def refuse_oversize(network: Network, settings: Emulation, hosts: int = 0, beside: int = 0) -> None:
     """Raise a 422 with the estimate, if the network is too large for this machine.
 
     Over a number of `hosts` (0: this machine) each one's memory is looked at when the run begins.
     """
-    servers = len(network.servers)
-    needed, room = (servers + beside) * SERVER_BYTES[mode], max(memory_free_bytes() - KEPT_BYTES, 0)
+    servers, mode = len(network.servers), settings.mode
+    each = server_bytes(settings)
+    needed, room = _bytes(servers, beside, settings), max(memory_free_bytes() - KEPT_BYTES, 0)
     most = most_servers(mode, hosts)
     problems = []
     if servers > most:
         problems.append(f"{servers:,} servers; at most {most:,} run as {mode}")
     if hosts:
-        room = most * SERVER_BYTES[mode]
+        room = most * each
     elif needed > room:
         problems.append(f"{needed / 2**30:.1f} GiB of memory; {room / 2**30:.1f} GiB are free")
     if not problems:
         return
     hint = "Take fewer servers: `cubeyard emulate --fit` and POST /api/v1/emulation/fit choose a part of the plan."
     message = f"The run would need {' and '.join(problems)}."
-    limit = f"at most {min(most, room // SERVER_BYTES[mode]):,} servers"
+    limit = f"at most {min(most, room // each):,} servers"
     error = FieldError(field="body.emulation.slice", value=servers, limit=limit, message=message, hint=hint)
     finding = {
         "severity": "error",

@@ -71,7 +71,7 @@ def read(engine: Engine, document: Json) -> Question:
     network = hosted(engine, network, settings.services)
     network = programmed(engine, network, settings.dataplane, settings.chip_program, "body.emulation.chip_program")
     beside = beside_of(network, settings.images, engine.image_registries)
-    refuse_oversize(network, settings.mode, engine.hosts, len(beside))
+    refuse_oversize(network, settings, engine.hosts, len(beside))
     seed = document["seeds"][0]
     schedule = Schedule.read(engine, network, document["faults"], seed)
 

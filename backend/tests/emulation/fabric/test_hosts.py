@@ -36,6 +36,7 @@ from cubeyard.emulation.live.inspection import inspect
 from cubeyard.emulation.session.session import Session
 from cubeyard.emulation.setup.estimate import refuse_oversize
 from cubeyard.engine import Engine
+from cubeyard.experiments.emulation import Emulation
 from cubeyard.kit.errors import ProblemError
 from cubeyard.settings import EmulationHost, Settings
 from tests.emulation.scripted import scripted
@@ -422,8 +423,8 @@ def test_two_hosts_take_twice_the_servers(engine: Engine) -> None:
     network = question(engine).network
     many = replace(network, servers={i: f"{i}" for i in range(300)})
     with pytest.raises(ProblemError, match="300 servers; at most 256 run as containers"):
-        refuse_oversize(many, "containers")
-    refuse_oversize(many, "containers", hosts=2)
+        refuse_oversize(many, Emulation())
+    refuse_oversize(many, Emulation(), hosts=2)
 
 
 def test_a_server_is_asked_on_its_own_host(engine: Engine, tmp_path: Path) -> None:

@@ -217,11 +217,11 @@ def test_a_network_takes_the_memory_that_is_free_and_no_more(engine: Engine, mon
     some = network(engine, LARGE, {"within": "0000", "k": 1})
     for mode, each in SERVER_BYTES.items():
         monkeypatch.setattr(estimates, "memory_free_bytes", lambda each=each: KEPT_BYTES + 64 * each)
-        refuse_oversize(some, mode)
+        refuse_oversize(some, Emulation.model_validate({"mode": mode}))
         monkeypatch.setattr(estimates, "memory_free_bytes", lambda each=each: KEPT_BYTES + 64 * each - 1)
         with pytest.raises(ProblemError) as refused:
-            refuse_oversize(some, mode)
-        refuse_oversize(some, mode, hosts=1)
+            refuse_oversize(some, Emulation.model_validate({"mode": mode}))
+        refuse_oversize(some, Emulation.model_validate({"mode": mode}), hosts=1)
         gib = f"{64 * each / 2**30:.1f} GiB"
         message = f"The run would need {gib} of memory; {gib} are free."
         hint = "Take fewer servers: `cubeyard emulate --fit` and POST /api/v1/emulation/fit choose a part of the plan."
@@ -236,7 +236,7 @@ def test_a_network_takes_the_memory_that_is_free_and_no_more(engine: Engine, mon
         }  # fmt: skip
     monkeypatch.setattr(estimates, "memory_free_bytes", lambda: 0)
     with pytest.raises(ProblemError) as refused:
-        refuse_oversize(network(engine, TINY), "namespaces")
+        refuse_oversize(network(engine, TINY), Emulation(mode="namespaces"))
     assert "0.0 GiB are free" in refused.value.detail
 
 

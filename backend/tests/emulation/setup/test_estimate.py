@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from cubeyard.emulation.setup import estimate
+from cubeyard.experiments.emulation import Emulation, UserService
 
-FABRIC = Path(__file__).resolve().parents[4] / "emulator/crates/fabric/src/api/fabric.rs"
+CRATES = Path(__file__).resolve().parents[4] / "emulator/crates"
+FABRIC, SANDBOX = CRATES / "fabric/src/api/fabric.rs", CRATES / "sandbox/src/limits.rs"
 
 
 @pytest.mark.parametrize(
@@ -36,3 +38,13 @@ def test_the_fabric_counts_alike(name: str) -> None:
     match = re.search(rf"const {name}: u64 = (\d+);", FABRIC.read_text())
     assert match is not None
     assert int(match[1]) == getattr(estimate, name)
+
+
+def test_services_of_users_are_in_the_memory_of_servers() -> None:
+    """Each instance at its limit, as the sandbox has it."""
+    match = re.search(r"MEMORY_BYTES: usize = (\d+) << 20;", SANDBOX.read_text())
+    assert match is not None
+    assert int(match[1]) << 20 == estimate.SERVICE_BYTES
+    services = [UserService(name=f"s{i}", id=256 + i, module="(module)") for i in range(2)]
+    alone, beside = (estimate.server_bytes(Emulation(services=some)) for some in ([], services))
+    assert beside - alone == 2 * estimate.SERVICE_BYTES
