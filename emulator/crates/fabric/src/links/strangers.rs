@@ -71,7 +71,10 @@ impl Strangers {
         let sent = [&ours[..], &[Match::FromSocket]].concat();
         firewall.add_rule("out", &sent, Then::CountAndDrop(COUNTER));
         firewall.commit()?;
-        Ok(Strangers { firewall, reported: 0 })
+        Ok(Strangers {
+            firewall,
+            reported: 0,
+        })
     }
 
     /// Packets dropped since the last call.

@@ -62,11 +62,11 @@ const ROUTE_PRESENT: u32 = 32;
 /// Where a chain sees packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// To this host.
+    /// Packets to this host.
     In,
-    /// Through it.
+    /// Packets that it forwards.
     Through,
-    /// From it.
+    /// Packets that its programs send.
     Out,
 }
 
@@ -95,10 +95,10 @@ pub enum Match {
     FromSocket,
 }
 
-/// What a rule does with a packet that meets its conditions.
+/// The action of a rule on a packet that meets its conditions.
 #[derive(Clone, Copy, Debug)]
 pub enum Then<'a> {
-    /// Passes it on.
+    /// The packet passes, and the chain's later rules do not see it.
     Accept,
     /// Drops it, and counts it in this counter.
     CountAndDrop(&'a str),
@@ -115,8 +115,8 @@ pub struct Firewall {
 }
 
 impl Firewall {
-    /// Begins a table of this name in the caller's network namespace. It is there after
-    /// [`Firewall::commit`], until this is dropped or the process ends.
+    /// Begins a table of this name in the caller's network namespace. It exists from
+    /// [`Firewall::commit`] until this is dropped or the process ends.
     pub fn new(table: &str) -> Result<Firewall> {
         let mut firewall = Firewall {
             socket: Netlink::open_netfilter()?,
@@ -132,7 +132,7 @@ impl Firewall {
         Ok(firewall)
     }
 
-    /// Adds a counter.
+    /// Adds a counter of dropped packets.
     pub fn add_counter(&mut self, name: &str) {
         self.add(NEW_OBJECT, "a counter", |table, attributes| {
             attributes.put_text(OBJECT_TABLE, table);
