@@ -50,7 +50,7 @@ def _parameter(one: Parameter, *, bounded: bool) -> Any:
 class _Core(Request):
     at_secs: float = Field(default=0.0, ge=0, le=1e9, allow_inf_nan=False)
     target: ShareTarget | NamedTarget | SelectedTarget
-    kind: KindName = "down"
+    kind: KindName = Field(default="down", title="Name of the kind")
     until_secs: float | None = Field(default=None, ge=0, le=1e9, allow_inf_nan=False, description="Null: permanently.")
 
 

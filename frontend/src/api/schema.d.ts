@@ -4735,7 +4735,7 @@ export interface components {
             /** Target */
             target: components["schemas"]["ShareTarget"] | components["schemas"]["NamedTarget"] | components["schemas"]["SelectedTarget"];
             /**
-             * Kind
+             * Name of the kind
              * @default down
              * @enum {string}
              */
@@ -4854,7 +4854,7 @@ export interface components {
             /** Target */
             target: components["schemas"]["ShareTarget"] | components["schemas"]["NamedTarget"] | components["schemas"]["SelectedTarget"];
             /**
-             * Kind
+             * Name of the kind
              * @default down
              * @enum {string}
              */
@@ -6098,7 +6098,7 @@ export interface components {
             /** Target */
             target: components["schemas"]["ShareTarget"] | components["schemas"]["NamedTarget"] | components["schemas"]["SelectedTarget"];
             /**
-             * Kind
+             * Name of the kind
              * @default down
              * @enum {string}
              */
