@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Set
 from datetime import timedelta
 from typing import Any
 
@@ -35,14 +35,14 @@ from cubeyard.jobs.repository import JobRepository
 from cubeyard.jobs.service import FINISHED
 from cubeyard.kit.connector import PoolConnector
 from cubeyard.kit.db import AWAY, Database
-from cubeyard.kit.ear import Ear
+from cubeyard.kit.ear import Ear, Sign
 from cubeyard.kit.errors import ProblemError
 from cubeyard.kit.queue import make_app
 from cubeyard.kit.schema import refuse_other
 from cubeyard.plans.service import PlanService
 from cubeyard.plans.view import PlanView
 from cubeyard.runs.lease import Watch, beat_secs
-from cubeyard.runs.queue import QUEUES, QUICK_SECS, RUNS, Lane
+from cubeyard.runs.queue import QUEUES, QUICK_SECS, REAL, RUNS, Lane
 from cubeyard.runs.reaper import RunReaper
 from cubeyard.runs.repository import OVER_CHANNEL, RunRepository
 from cubeyard.runs.runner import RunRunner
@@ -57,8 +57,8 @@ POLL_SECS = 5.0
 IDLE_LOOK_SECS = 1.0
 IDLE_LOOKS = 2
 ABLE_SECS, UNABLE_SECS = 30.0, 5.0
-"""How often a worker without long runs looks whether it can emulate, as long as it can, and as long
-as it cannot. Two refusals in a row count: a busy machine may be late once."""
+"""How often a worker without long runs looks how it can emulate, as long as it can, and as long as
+it cannot. Two refusals in a row count: a busy machine may be late once."""
 
 
 class _OverError(Exception):
@@ -270,7 +270,7 @@ async def run_worker(
         EXPORTS.queue: settings.worker_concurrency,
         QUEUES["quick"]: settings.quick_run_concurrency,
         QUEUES["long"]: settings.run_concurrency,
-        QUEUES["real"]: settings.run_concurrency,
+        **{QUEUES[lane]: settings.run_concurrency for lane in REAL.values()},
     }
     ear = Ear(database.conninfo, [*get_channel_for_queues(concurrency), OVER_CHANNEL])
     app = make_app(PoolConnector(database, ear), EXPORTS, RUNS)
@@ -288,7 +288,7 @@ async def run_worker(
         runners = {EMULATION.name: emulations}
         every_secs = beat_secs(settings.job_lease_secs)
         return RunRunner(
-            database, engine, stopping.is_set, runners, figures, quick_secs, every_secs, watch, lambda: ear.shows
+            database, engine, stopping.is_set, runners, figures, quick_secs, every_secs, watch, lambda: real_lanes(ear)
         )
 
     def work(*queues: str) -> asyncio.Task[None]:
@@ -357,12 +357,17 @@ class Counted:
             self.under_way += change
 
 
+def real_lanes(ear: Ear) -> list[Lane]:
+    """The lanes of real packets of which this worker does runs."""
+    return [lane for sign, lane in REAL.items() if sign in ear.shows]
+
+
 class LongLane:
-    """Works at long runs; while this worker can emulate, at runs of real packets in turn with them,
-    so that no sweep takes the processor from an emulation."""
+    """Works at long runs; in turn with them at runs of real packets, as this worker can emulate
+    them, so that no sweep takes the processor from an emulation."""
 
     def __init__(
-        self, ear: Ear, work: Callable[..., asyncio.Task[None]], can_emulate: Callable[[], bool], runs: Counted
+        self, ear: Ear, work: Callable[..., asyncio.Task[None]], can_emulate: Callable[[], Set[Sign]], runs: Counted
     ) -> None:
         self._ear = ear
         self._work = work
@@ -373,7 +378,7 @@ class LongLane:
     @property
     def lanes(self) -> list[Lane] | None:
         """The lanes of which this worker does runs; None before its first look."""
-        return (list(QUEUES) if self._ear.shows else ["quick", "long"]) if self._looked else None
+        return ["quick", "long", *real_lanes(self._ear)] if self._looked else None
 
     async def run(self) -> None:
         task = self._work(QUEUES["long"])
@@ -382,16 +387,17 @@ class LongLane:
             while not task.done():
                 if self._runs.under_way == 0:
                     able = await run_in_threadpool(self._can_emulate)
-                    refusals = 0 if able else refusals + 1
-                    if able != self._ear.shows and (able or refusals > 1) and self._runs.under_way == 0:
-                        self._ear.shows = able
+                    refusals = 0 if able and able >= self._ear.shows else refusals + 1
+                    shows = frozenset(able if refusals != 1 else able | self._ear.shows)
+                    if shows != self._ear.shows and self._runs.under_way == 0:
+                        self._ear.shows = shows
                         await _ended(task)
-                        task = self._work(QUEUES["long"], *([QUEUES["real"]] if able else []))
+                        task = self._work(QUEUES["long"], *(QUEUES[lane] for lane in real_lanes(self._ear)))
                     self._looked = True
                 await asyncio.wait([task], timeout=ABLE_SECS if self._ear.shows and refusals == 0 else UNABLE_SECS)
             task.result()
         finally:
-            self._ear.shows = False
+            self._ear.shows = frozenset()
             await _ended(task)
 
 

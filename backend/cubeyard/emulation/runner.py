@@ -22,6 +22,7 @@ from cubeyard.engine import Engine, OnProgress
 from cubeyard.experiments.points import Json
 from cubeyard.experiments.scenario.verdict import missing_in_words
 from cubeyard.kit.db import Database
+from cubeyard.kit.ear import Sign
 from cubeyard.kit.errors import ProblemError
 from cubeyard.runs.frames import Frames
 from cubeyard.settings import Settings
@@ -128,15 +129,17 @@ class EmulationRunner:
 
         return Lab(self._settings, self._engine, self._place, self.ready, told)
 
-    def can_emulate(self) -> bool:
-        """Whether a run that is begun here now would have all that it needs."""
+    def can_emulate(self) -> frozenset[Sign]:
+        """How a run that is begun here now would have all that it needs."""
         from cubeyard.emulation.deploy.probe import probe
 
         try:
-            return probe(self._settings).ready
+            modes = probe(self._settings, works=True).modes
         except Exception as error:
             log.warning("emulation_probe", error=f"{type(error).__name__}: {error}")
-            return False
+            return frozenset()
+        images: list[Sign] = ["images"] if "containers" in modes and self._settings.user_images else []
+        return frozenset([*modes, *images])
 
     def ready(self) -> None:
         """There is a fabric. Raises with what to do if there is none and none may be started."""

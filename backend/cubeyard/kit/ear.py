@@ -1,6 +1,6 @@
 """A worker's only LISTEN connection: for new work in its queues, and for cancellations.
 
-A worker can show a sign to everybody on it: a shared advisory lock, which goes with the connection.
+A worker can show signs to everybody on it: shared advisory locks, which go with the connection.
 
 Notifications are lost while it is down, so reconnecting wakes all listeners. [ours]
 """
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
+from typing import Literal, get_args
 
 import psycopg
 import structlog
@@ -20,21 +21,25 @@ log = structlog.get_logger(__name__)
 
 RECONNECT_SECS = 1.0
 SIGN_SECS = 1.0
-"""How often the sign is taken or dropped."""
-SIGN = 0x43756265
-"""A number for PostgreSQL's advisory locks."""
+"""How often signs are taken or dropped."""
+Sign = Literal["namespaces", "containers", "images"]
+"""How a worker can emulate: servers as namespaces or containers, and images of users."""
+SIGNS: tuple[Sign, ...] = get_args(Sign)
+FIRST_SIGN = 0x43756265
+"""The number of the first sign among PostgreSQL's advisory locks; the others follow."""
 _SIGNS = """
-SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ShareLock' AND granted
-  AND classid = 0 AND objid = :sign AND objsubid = 2
-  AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+SELECT objid, count(*) FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ShareLock' AND granted
+  AND classid = 0 AND objsubid = 2
+  AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) GROUP BY objid
 """
 Heard = Callable[[str, str | None], Awaitable[None]]
 """Called with the channel and the payload; None: notifications may have been missed."""
 
 
-def signs(session: Session) -> int:
-    """How many workers show theirs."""
-    return session.scalars(text(_SIGNS), {"sign": SIGN}).one()
+def signs(session: Session) -> dict[Sign, int]:
+    """How many workers show each sign."""
+    shown = {int(number): int(count) for number, count in session.execute(text(_SIGNS))}
+    return {sign: shown.get(FIRST_SIGN + place, 0) for place, sign in enumerate(SIGNS)}
 
 
 class Ear:
@@ -42,8 +47,8 @@ class Ear:
         """All channels that anybody is going to follow."""
         self._conninfo = conninfo
         self._followers: dict[str, list[Heard]] = {channel: [] for channel in channels}
-        self.shows = False
-        """Whether to show the sign."""
+        self.shows: frozenset[Sign] = frozenset()
+        """The signs to show."""
 
     def follow(self, channel: str, heard: Heard) -> None:
         self._followers[channel].append(heard)
@@ -61,12 +66,13 @@ class Ear:
                         await connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
                     for channel in self._followers:
                         await self._tell(channel, None)
-                    shown = False
+                    shown: frozenset[Sign] = frozenset()
                     while True:
-                        if self.shows != shown:
-                            shown = self.shows
-                            take = b"pg_advisory_lock_shared" if shown else b"pg_advisory_unlock_shared"
-                            await connection.execute(b"SELECT %s(0, %d)" % (take, SIGN))
+                        changed, shown = self.shows ^ shown, self.shows
+                        for sign in changed:
+                            change = b"pg_advisory_lock_shared" if sign in shown else b"pg_advisory_unlock_shared"
+                            number = FIRST_SIGN + SIGNS.index(sign)
+                            await connection.execute(b"SELECT %s(0, %d)" % (change, number))
                         async for message in connection.notifies(timeout=SIGN_SECS):
                             await self._tell(message.channel, message.payload)
             except (psycopg.Error, OSError) as error:

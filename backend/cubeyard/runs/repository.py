@@ -174,9 +174,9 @@ class RunRepository(Repository):
     def before(self, row: RunRow) -> Sequence[RunRow]:
         """The runs before a queued run: running ones, and those queued earlier, of all lanes whose
         workers it waits for."""
-        lanes = ["quick"] if row.lane == "quick" else ["long", "real"]
+        lanes = RunRow.lane == "quick" if row.lane == "quick" else RunRow.lane != "quick"
         waiting = and_(RunRow.state == "queued", RunRow.queue_id < row.queue_id)
-        query = select(RunRow).where(RunRow.lane.in_(lanes), or_(RunRow.state == "running", waiting))
+        query = select(RunRow).where(lanes, or_(RunRow.state == "running", waiting))
         return self._session.scalars(query).all()
 
     def append(

@@ -9,7 +9,7 @@ worker continues the points of a killed worker exactly where it stopped. [ours]
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -29,7 +29,7 @@ from cubeyard.runs.lease import BEAT_SECS, Lease, OverError, Watch
 from cubeyard.runs.models import RunRow
 from cubeyard.runs.partial import seldom
 from cubeyard.runs.predictor import FigureMaker, Predictor
-from cubeyard.runs.queue import Lane, RunQueue
+from cubeyard.runs.queue import Lane, RunQueue, real_lane
 from cubeyard.runs.repository import RunRepository
 from cubeyard.runs.service import enter
 from cubeyard.runs.sharing import Chunk, Share, take, take_first
@@ -76,11 +76,11 @@ class RunRunner:
         quick_secs: float | None = None,
         beat_secs: float = BEAT_SECS,
         watch: Watch | None = None,
-        can_emulate: Callable[[], bool] | None = None,
+        real_lanes: Callable[[], Collection[Lane]] = tuple,
     ) -> None:
         """`quick_secs`: the time after which a run continues in the long lane; None in that
-        lane. `can_emulate`: whether this worker does runs of real packets now."""
-        self._can_emulate = can_emulate or (lambda: False)
+        lane. `real_lanes`: those of real packets that this worker does now."""
+        self._real_lanes = real_lanes
         self._database = database
         self._engine = engine
         self._runners = runners or {}
@@ -133,7 +133,7 @@ class RunRunner:
 
     def _lanes(self) -> tuple[Lane, ...]:
         """The lanes whose runs this worker leaves a sweep for."""
-        return ("long", "real") if self._can_emulate() else ("long",)
+        return ("long", *self._real_lanes())
 
     def _do(self, begun: Begun, lease: Lease, share: Share | None) -> str:
         with lease.renewed():
@@ -176,9 +176,9 @@ class RunRunner:
             if row.state == "running":
                 chunk = self._join(session, row, holder) if computed else None
                 return None if chunk is None else Begun(row, document, holder, chunk)
-            if document is not None and not computed and row.lane != "real":
-                # Queued by an older version, for any worker.
-                row.lane = "real"
+            if document is not None and not computed and row.lane != real_lane(document):
+                # Queued by an older version, for other workers too.
+                row.lane = real_lane(document)
                 row.queue_id = self._queue.enter(session, row.id, row.lane)
                 return None
             row.attempts += 1

@@ -21,10 +21,10 @@ class QueuePlace(Model):
     """Where a queued run waits."""
 
     lane: Lane = Field(
-        description="`quick`: for runs that are over soon; a longer one moves to `long`. `real`: for real packets, by workers that can emulate."
+        description="`quick`: for runs that are over soon; a longer one moves to `long`. The others are for real packets, by workers that can emulate: `real` in namespaces, `real-containers`, and `real-images` with images of users."
     )
     before: int = Field(
-        description="Runs that come first, those under way included; `long` and `real` have the same workers."
+        description="Runs that come first, those under way included; all lanes but `quick` have the same workers."
     )
     wait_secs: float | None = Field(description="What one worker still needs for them; null if one has no estimate.")
 

@@ -18,7 +18,7 @@ from cubeyard.kit.ids import new_id
 from cubeyard.kit.root_path import public
 from cubeyard.runs import schemas
 from cubeyard.runs.models import RunRow
-from cubeyard.runs.queue import QUICK_SECS, RunQueue
+from cubeyard.runs.queue import QUICK_SECS, REAL, Lane, RunQueue, real_lane
 from cubeyard.runs.repository import FINISHED, RunRepository
 
 MAX_REASON_CHARACTERS = 2000
@@ -33,7 +33,8 @@ class RunService:
     def start(self, experiment: ExperimentRow) -> schemas.Run:
         row = RunRow(id=new_id(), kind=experiment.kind, title=experiment.name, experiment_id=experiment.id)
         row.points_total = experiment.points
-        return self._start(row, measures=not ENGINES[experiment.document["engine"]].computed)
+        document = experiment.document
+        return self._start(row, None if ENGINES[document["engine"]].computed else real_lane(document))
 
     def start_figure(
         self,
@@ -45,10 +46,10 @@ class RunService:
         measures: bool,
         usual_secs: float | None = None,
     ) -> schemas.Run:
-        """`measures`: uses real packets. `usual_secs`: its duration on other machines, for its
-        first run here."""
+        """`measures`: uses real packets, in namespaces. `usual_secs`: its duration on other
+        machines, for its first run here."""
         row = RunRow(id=new_id(), kind="figure", title=title, figure=figure, seeds=seeds, whole=whole, points_total=1)
-        return self._start(row, measures=measures, usual_secs=usual_secs)
+        return self._start(row, REAL["namespaces"] if measures else None, usual_secs)
 
     def read(self, run_id: str) -> schemas.Run:
         return as_run(self.row(run_id), self._repository)
@@ -127,13 +128,13 @@ class RunService:
                 detail = f"Run {row.id} is {row.state}. Cancel it first: POST /api/v1/runs/{row.id}/cancel."
                 raise ProblemError(409, "still-running", detail)
 
-    def _start(self, row: RunRow, *, measures: bool, usual_secs: float | None = None) -> schemas.Run:
+    def _start(self, row: RunRow, real: Lane | None, usual_secs: float | None = None) -> schemas.Run:
         row.state = "queued"
         last_secs = self._repository.last_secs(row)
         expected_secs = last_secs if last_secs is not None else usual_secs
         row.expected_secs = expected_secs
         is_long = expected_secs is not None and expected_secs >= QUICK_SECS
-        row.lane = "real" if measures else "long" if is_long else "quick"
+        row.lane = real or ("long" if is_long else "quick")
         self._repository.add(row)
         row.queue_id = self._queue.enter(self._session, row.id, row.lane)
         enter(self._repository, row, "queued", "")

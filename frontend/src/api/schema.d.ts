@@ -6171,11 +6171,8 @@ export interface components {
             memory_free_bytes: number;
             /** Max Servers */
             max_servers: number;
-            /**
-             * Workers
-             * @description Workers that can emulate now; with none, runs wait in their queue. Null: not known.
-             */
-            workers?: number | null;
+            /** @description Workers that can emulate now; runs that none can do wait in their queue. Null: not known. */
+            workers?: components["schemas"]["Workers"] | null;
             /**
              * Hosts
              * @description The machines that runs are spread over; empty: this one alone. Cores and memory are all of theirs.
@@ -7652,13 +7649,13 @@ export interface components {
         QueuePlace: {
             /**
              * Lane
-             * @description `quick`: for runs that are over soon; a longer one moves to `long`. `real`: for real packets, by workers that can emulate.
+             * @description `quick`: for runs that are over soon; a longer one moves to `long`. The others are for real packets, by workers that can emulate: `real` in namespaces, `real-containers`, and `real-images` with images of users.
              * @enum {string}
              */
-            lane: "quick" | "long" | "real";
+            lane: "quick" | "long" | "real" | "real-containers" | "real-images";
             /**
              * Before
-             * @description Runs that come first, those under way included; `long` and `real` have the same workers.
+             * @description Runs that come first, those under way included; all lanes but `quick` have the same workers.
              */
             before: number;
             /**
@@ -9411,6 +9408,27 @@ export interface components {
             exceptions: number;
             /** Racks */
             racks: components["schemas"]["RackProgress"][];
+        };
+        /**
+         * Workers
+         * @description How many workers can emulate now, by the need of a run.
+         */
+        Workers: {
+            /**
+             * Namespaces
+             * @description Servers as namespaces.
+             */
+            namespaces: number;
+            /**
+             * Containers
+             * @description Servers as containers, or pods.
+             */
+            containers: number;
+            /**
+             * Images
+             * @description Images of users in such containers' networks.
+             */
+            images: number;
         };
         /**
          * Workload

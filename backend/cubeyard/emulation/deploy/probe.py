@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import Any, Literal
 from cubeyard.emulation.cluster.errors import ClusterRefusedError
 from cubeyard.emulation.deploy.containers import GONE
 from cubeyard.emulation.deploy.docker_engine import DockerGoneError, engine_version
-from cubeyard.emulation.deploy.schemas import Capability, HostState, Machine, MissingKind
+from cubeyard.emulation.deploy.schemas import Capability, HostState, Machine, MissingKind, Workers
 from cubeyard.emulation.fabric.client import FabricClient, FabricError, FabricGoneError
 from cubeyard.emulation.fabric.fabrics import on_every
 from cubeyard.emulation.fabric.hosts import Host, Hosts
@@ -23,6 +23,7 @@ from cubeyard.emulation.fabric.place import Place
 from cubeyard.emulation.fabric.process import FABRIC, NODE, by_hand, probe_kernel, program
 from cubeyard.emulation.faults.impossible import NEEDS, Kinds, refuse_missing
 from cubeyard.emulation.setup.estimate import KEPT_BYTES, SERVER_BYTES, memory_free_bytes, most_servers
+from cubeyard.kit.ear import Sign
 from cubeyard.settings import EmulationCluster, Settings
 
 Json = dict[str, Any]
@@ -69,25 +70,41 @@ SWITCHES = {
 """Settings that turn something off for everybody."""
 
 
-def probe(settings: Settings) -> Machine:
-    """The machine, or each of several, and what the installation's settings turn off."""
-    machine = _probed(settings)
+NEEDS_OF_RUNS: dict[Sign, str] = {
+    "containers": "run servers as containers",
+    "namespaces": "run servers as namespaces",
+    "images": "run images of users",
+}
+
+
+def probe(settings: Settings, *, works: bool = False) -> Machine:
+    """The machine, or each of several, and what the installation's settings turn off. `works`: for
+    a worker, which needs the engine and the rights itself."""
+    machine = _probed(settings, works=works)
     return machine.model_copy(update={"capabilities": [*machine.capabilities, *_switches(settings)]})
 
 
-def with_workers(machine: Machine, workers: int) -> Machine:
-    """The machine, with the number of workers that can emulate now."""
+def with_workers(machine: Machine, workers: Mapping[Sign, int]) -> Machine:
+    """The machine, with the numbers of workers that can emulate now."""
+    off = {part.name for part in machine.capabilities if not part.available}
+    needs = NEEDS_OF_RUNS if "docker" not in off else {"namespaces": NEEDS_OF_RUNS["namespaces"]}
+    missing = [need for sign, need in needs.items() if workers[sign] == 0 and sign not in off]
+    if not any(workers.values()):
+        reason = "No worker can emulate now. Runs wait until one can."
+    elif missing:
+        reason = f"No worker can {' or '.join(missing)} now. Such runs wait until one can."
+    else:
+        reason = f"{max(workers.values())} can emulate now."
     part = Capability(
         name="workers",
         title="A worker that can emulate",
-        available=workers > 0,
-        reason=f"{workers} can emulate now." if workers > 0 else "No worker can emulate now. Runs wait until one can.",
-        fix=""
-        if workers > 0
-        else "Start `cubeyard worker` where emulations are possible, or wait for the busy machine.",
+        available=not missing,
+        reason=reason,
+        fix="Start `cubeyard worker` where such runs are possible, or wait for the busy machine." if missing else "",
         needed=False,
     )
-    return machine.model_copy(update={"workers": workers, "capabilities": [*machine.capabilities, part]})
+    counts = Workers.model_validate(workers)
+    return machine.model_copy(update={"workers": counts, "capabilities": [*machine.capabilities, part]})
 
 
 def refuse_impossible(settings: Settings, kinds: Kinds) -> None:
@@ -107,13 +124,13 @@ def _switches(settings: Settings) -> list[Capability]:
     return switches
 
 
-def _probed(settings: Settings) -> Machine:
+def _probed(settings: Settings, *, works: bool = False) -> Machine:
     place = Place.of(settings)
     binaries = _binaries(settings)
     if settings.spread:
-        return _over_cluster(settings, place, binaries)
+        return _over_cluster(settings, place, binaries, works=works)
     fabric, message = _fabric(settings, place)
-    docker = _docker() if settings.fabric_start else _told(settings, place) or _docker()
+    docker = _docker() if settings.fabric_start or works else _told(settings, place) or _docker()
     kernel = [_kernel(name, message) for name in KERNEL] if message is not None else []
     return _machine([binaries, fabric, docker, *kernel], message, os.cpu_count() or 1, [(memory_free_bytes(), 1.0)])
 
@@ -188,12 +205,12 @@ class _Look:
         )
 
 
-def _over_cluster(settings: Settings, place: Place, binaries: Capability) -> Machine:
+def _over_cluster(settings: Settings, place: Place, binaries: Capability, *, works: bool) -> Machine:
     """The hosts of the settings, or a cluster's nodes; if a cluster returns no nodes, that is
     reported as the missing capability."""
     try:
         hosts = Hosts.of(settings, place)
-        return _over(settings, hosts.every, binaries, hosts.said_of_nodes)
+        return _over(settings, hosts.every, binaries, hosts.said_of_nodes, works=works)
     except (*GONE, ClusterRefusedError) as error:
         fabric = Capability(
             name="fabric",
@@ -207,10 +224,12 @@ def _over_cluster(settings: Settings, place: Place, binaries: Capability) -> Mac
         return _machine([binaries, fabric, engine], None, 0, [(0, 1.0)])
 
 
-def _over(settings: Settings, hosts: Sequence[Host], binaries: Capability, chosen: str = "") -> Machine:
+def _over(
+    settings: Settings, hosts: Sequence[Host], binaries: Capability, chosen: str = "", *, works: bool = False
+) -> Machine:
     """Several machines as one: a capability exists if all of them have it. `chosen` names the
     machines if there are more."""
-    looks = on_every(hosts, lambda number: _look(settings, hosts, number))
+    looks = on_every(hosts, lambda number: _look(settings, hosts, number, works))
     states = [look.state for look in looks]
     fabric = Capability(
         name="fabric",
@@ -239,9 +258,10 @@ def _over(settings: Settings, hosts: Sequence[Host], binaries: Capability, chose
     )
 
 
-def _look(settings: Settings, hosts: Sequence[Host], number: int) -> _Look:
+def _look(settings: Settings, hosts: Sequence[Host], number: int, works: bool) -> _Look:
     host = hosts[number]
-    docker = _docker(host.docker) if settings.cluster is None else _pods(settings.cluster, asks=settings.fabric_start)
+    asks = settings.fabric_start or works
+    docker = _docker(host.docker) if settings.cluster is None else _pods(settings.cluster, asks=asks)
     request = {"here": number, "underlays": [item.underlay for item in hosts], "first_vni": 1}
     try:
         with FabricClient(host.socket) as client:

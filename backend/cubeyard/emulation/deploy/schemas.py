@@ -45,6 +45,14 @@ class MissingKind(Model):
     fix: str
 
 
+class Workers(Model):
+    """How many workers can emulate now, by the need of a run."""
+
+    namespaces: int = Field(description="Servers as namespaces.")
+    containers: int = Field(description="Servers as containers, or pods.")
+    images: int = Field(description="Images of users in such containers' networks.")
+
+
 class Machine(Model):
     """Whether this machine emulates, alone or with others, and how."""
 
@@ -58,8 +66,9 @@ class Machine(Model):
     cores: int
     memory_free_bytes: int
     max_servers: int
-    workers: int | None = Field(
-        default=None, description="Workers that can emulate now; with none, runs wait in their queue. Null: not known."
+    workers: Workers | None = Field(
+        default=None,
+        description="Workers that can emulate now; runs that none can do wait in their queue. Null: not known.",
     )
     hosts: list[HostState] = Field(
         default=[],

@@ -163,6 +163,7 @@ export function EmulationSection({
         <MachineBanner
           machine={machine.data}
           mode={String(settings.mode ?? "containers")}
+          withImages={imagesOf(draft).length > 0}
           onMode={(mode) => change("mode", mode)}
         />
       )}

@@ -10,17 +10,27 @@ import styles from "./emulation-section.module.css";
 
 type Machine = components["schemas"]["Machine"];
 
+const NEEDS = {
+  namespaces: "run servers as namespaces",
+  containers: "run servers as containers",
+  images: "run images of users",
+};
+
 export function MachineBanner({
   machine,
   mode,
+  withImages,
   onMode,
 }: {
   machine: Machine;
   mode: string;
+  /** Whether the experiment has images of users. */
+  withImages: boolean;
   onMode: (mode: string) => void;
 }) {
   const usable = machine.modes.some((item) => item === mode);
-  const { hosts } = machine;
+  const { hosts, workers } = machine;
+  const need = mode !== "containers" ? "namespaces" : withImages ? "images" : "containers";
   const who = hosts.length > 0 ? plural(hosts.length, "host") : "This machine";
   const lacking = machine.capabilities.filter(({ available }) => !available);
   return (
@@ -33,10 +43,10 @@ export function MachineBanner({
             ? `${who} cannot run servers as ${mode}.`
             : `${who} cannot run emulations yet.`}
       </p>
-      {usable && machine.workers === 0 && (
+      {usable && workers?.[need] === 0 && (
         <p role="status">
           <Icon name="warning" size={14} />
-          No worker can emulate now. Runs wait until one can.
+          {`No worker can ${NEEDS[need]} now. Runs wait until one can.`}
         </p>
       )}
       {hosts.length > 0 && <HostList hosts={hosts} />}
