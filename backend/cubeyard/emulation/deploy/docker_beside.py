@@ -37,9 +37,11 @@ WRITABLE_BYTES = 256 * 1024 * 1024
 """The most that such a program may write in all its files; then it is ended."""
 
 
-def start(api: Any, owner: str, run_id: str, server: tuple[int, str], container: str, beside: Beside) -> str:
-    """Starts a program and returns its id. Raises ImageRefusedError if the engine cannot start
-    it."""
+def start(
+    api: Any, owner: str, run_id: str, server: tuple[int, str], container: str, beside: Beside, identity: str
+) -> str:
+    """Starts a program of the image with this id. Returns its container's id. Raises
+    ImageRefusedError if the engine cannot start it."""
     number, name = server
     host = api.create_host_config(
         network_mode=f"container:{container}",
@@ -56,7 +58,7 @@ def start(api: Any, owner: str, run_id: str, server: tuple[int, str], container:
     )
     try:
         made = api.create_container(
-            beside.image,
+            identity,
             entrypoint=list(beside.command) or None,
             name=beside_name(run_id, name),
             user=NOBODY,

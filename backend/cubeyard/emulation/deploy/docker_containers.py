@@ -105,8 +105,10 @@ class DockerContainers:
         made: dict[int, str] = {}
         lock = threading.Lock()
         first_of = {item.image: servers[server] for server, item in sorted(beside.items(), reverse=True)}
-        for wanted, name in first_of.items():
-            docker_pulls.have(self._settings, self.api, wanted, name, lambda: check(0))
+        identities = {
+            wanted: docker_pulls.have(self._settings, self.api, run_id, wanted, name, lambda: check(0))
+            for wanted, name in first_of.items()
+        }
 
         def one(server: int) -> None:
             check(len(made))
@@ -115,8 +117,9 @@ class DockerContainers:
                 container = self._create(run_id, named, image, mounts[server], raw_sockets)
                 self.api.start(container)
                 if server in beside:
+                    item = beside[server]
                     self._beside[container] = docker_beside.start(
-                        self.api, self._owner, run_id, (server, servers[server]), container, beside[server]
+                        self.api, self._owner, run_id, named[:2], container, item, identities[item.image]
                     )
             with lock:
                 made[server] = container
@@ -243,9 +246,9 @@ class DockerContainers:
         with explained():
             listed = self._listed(f"{RUN}={run_id}")
         self._remove([container["Id"] for container in listed])
-        if any(BESIDE in container["Labels"] for container in listed):
-            with explained():
-                docker_pulls.forget(self._settings, self.api)
+        # Also of a run that ended before its first program: its images may be there.
+        with explained():
+            docker_pulls.forget(self._settings, self.api, run_id)
         return [container["Id"] for container in listed if container["State"] == "created"]
 
     def _remove(self, containers: list[str]) -> None:

@@ -24,6 +24,8 @@ PULL_SECS = 300.0
 """For one image. The engine completes a pull that it has begun; a further try finds the image."""
 PULLED = "cubeyard-pulled"
 """Repository of a second name of each image that a run has pulled: these are ours to remove."""
+HELD = "cubeyard-held"
+"""Repository of a further name of each image of a run, with the run's id, until the run ends."""
 KINDS = (
     (("toomanyrequests", "rate limit"), "its registry limits pulls", "Try again later."),
     (("no matching manifest",), "it has no variant for this processor", "Take another image."),
@@ -79,27 +81,38 @@ class _Disk:
         return self._free_bytes - self._free()
 
 
-def have(settings: Settings, api: Any, image: str, server: str, check: Callable[[], None]) -> None:
-    """Pulls an image. Where `local` is allowed, an image of the engine is taken as it is.
-    Raises ImageRefusedError; `check` may raise to end it."""
+def have(settings: Settings, api: Any, run_id: str, image: str, server: str, check: Callable[[], None]) -> str:
+    """Pulls an image and returns its id. Where `local` is allowed, an image of the engine is taken
+    as it is. It stays until the run calls `forget`. Raises ImageRefusedError; `check` may raise to
+    end it."""
     with explained():
         before = _known(api, image)
-        if before is not None and LOCAL_IMAGES in settings.registries:
-            return
+        if before is not None:
+            _hold(api, run_id, before["Id"])
+            if LOCAL_IMAGES in settings.registries:
+                return str(before["Id"])
+        after = None
         try:
             _pull(settings, api, image, server, check)
         except APIError as error:
             if is_full(error):
                 raise
             raise _refused(server, image, str(error.explanation or error)) from error
-        after = _known(api, image)
+        finally:
+            # An engine may complete a pull just as its caller gives up.
+            after = _known(api, image)
+            is_ours = after is not None and (before is None or before["Id"] != after["Id"])
+            if after is not None and is_ours:
+                _hold(api, run_id, after["Id"])
+                api.tag(after["Id"], PULLED, _short(after["Id"]))
         if after is None:
             raise _refused(server, image, "not found")
-        if before is None or before["Id"] != after["Id"]:
-            api.tag(after["Id"], PULLED, after["Id"].rpartition(":")[2][:12])
         if after["Size"] > settings.image_bytes:
-            forget(settings.model_copy(update={"image_keep_bytes": 0}), api)
+            if is_ours:
+                _release(api, run_id, after["Id"])
+                _remove(api, after["Id"])
             raise _too_large(settings, server, image)
+        return str(after["Id"])
 
 
 def _pull(settings: Settings, api: Any, image: str, server: str, check: Callable[[], None]) -> None:
@@ -122,16 +135,50 @@ def _pull(settings: Settings, api: Any, image: str, server: str, check: Callable
         stream.close()
 
 
-def forget(settings: Settings, api: Any) -> None:
-    """Removes images that runs have pulled and that no container uses, but for the smallest ones
-    that may be kept."""
+def forget(settings: Settings, api: Any, run_id: str) -> None:
+    """Releases a run's images. Removes images that runs have pulled and that no run or container
+    uses, but for the smallest ones that may be kept."""
+    _release(api, run_id)
     kept_bytes = 0
     for image in sorted(api.images(filters={"reference": PULLED}), key=lambda image: image["Size"]):
         if kept_bytes + image["Size"] <= settings.image_keep_bytes:
             kept_bytes += image["Size"]
-        elif not api.containers(all=True, filters={"ancestor": image["Id"]}):
-            with suppress(APIError):
-                api.remove_image(image["Id"], force=True)
+        else:
+            _remove(api, image["Id"])
+
+
+def _hold(api: Any, run_id: str, identity: str) -> None:
+    api.tag(identity, HELD, f"{run_id}-{_short(identity)}")
+
+
+def _release(api: Any, run_id: str, identity: str = "") -> None:
+    """All images of a run, or one of them."""
+    for image in api.images(filters={"reference": HELD}):
+        for name in image["RepoTags"] or ():
+            if name.startswith(f"{HELD}:{run_id}-") and name.endswith(_short(identity)):
+                _untag(api, name)
+
+
+def _remove(api: Any, identity: str) -> None:
+    """Removes an image name by name: a run that takes it meanwhile keeps it by its hold."""
+    with suppress(ImageNotFound):
+        image = api.inspect_image(identity)
+        names = [*(image.get("RepoTags") or ()), *(image.get("RepoDigests") or ())]
+        if any(name.startswith(f"{HELD}:") for name in names):
+            return
+        if api.containers(all=True, filters={"ancestor": identity}):
+            return
+        for name in sorted(names, key=lambda name: name.startswith(f"{PULLED}:")):
+            _untag(api, name)
+
+
+def _untag(api: Any, name: str) -> None:
+    with suppress(APIError):
+        api.remove_image(name)
+
+
+def _short(identity: str) -> str:
+    return identity.rpartition(":")[2][:12]
 
 
 def _known(api: Any, image: str) -> Json | None:

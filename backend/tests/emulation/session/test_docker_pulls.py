@@ -10,7 +10,8 @@ from docker.errors import APIError, ImageNotFound
 
 from cubeyard.emulation.deploy import docker_beside, docker_pulls
 from cubeyard.emulation.deploy.beside import ImageRefusedError
-from cubeyard.emulation.deploy.docker_pulls import forget, have
+from cubeyard.emulation.deploy.docker_containers import DockerContainers
+from cubeyard.emulation.deploy.docker_pulls import HELD, forget, have
 from cubeyard.emulation.setup.user_images import Beside
 from cubeyard.kit.errors import ProblemError
 from cubeyard.settings import MEBIBYTE, Settings
@@ -30,15 +31,20 @@ class Engine:
         self._size = size
 
     def has(self, name: str, size: int = 10) -> Json:
-        return self.images_by_name.setdefault(name, {"Id": f"sha256:{len(self.images_by_name):064}", "Size": size})
+        new = {"Id": f"sha256:{len(self.images_by_name):012}{'0' * 52}", "Size": size}
+        return self.images_by_name.setdefault(name, new)
 
     def info(self) -> Json:
         return {"DockerRootDir": "/nowhere"}
 
     def inspect_image(self, name: str) -> Json:
-        if name not in self.images_by_name:
-            raise ImageNotFound("no such image")
-        return self.images_by_name[name]
+        for known, image in self.images_by_name.items():
+            if name in (known, image["Id"]):
+                return {**image, "RepoTags": self.names(image["Id"])}
+        raise ImageNotFound("no such image")
+
+    def names(self, identity: str) -> list[str]:
+        return [name for name, image in self.images_by_name.items() if image["Id"] == identity]
 
     def pull(self, name: str, **_: Any) -> Iterator[Json]:
         yield from self._news
@@ -49,18 +55,28 @@ class Engine:
         self.images_by_name[f"{repository}:{tag}"] = image
 
     def images(self, filters: Json) -> list[Json]:
-        return [image for name, image in self.images_by_name.items() if name.startswith(f"{filters['reference']}:")]
+        """Engines list only the names that match."""
+        matching = {image["Id"]: image for name, image in self.images_by_name.items() if self._matches(name, filters)}
+        return [
+            {**image, "RepoTags": [name for name in self.names(identity) if self._matches(name, filters)]}
+            for identity, image in matching.items()
+        ]
+
+    def _matches(self, name: str, filters: Json) -> bool:
+        return name.startswith(f"{filters['reference']}:")
 
     def containers(self, filters: Json, **_: Any) -> list[Json]:
         return [{"Id": "c"}] if filters.get("ancestor") in self.used else []
 
-    def remove_image(self, identity: str, *, force: bool) -> None:
-        assert force
-        self.images_by_name = {name: image for name, image in self.images_by_name.items() if image["Id"] != identity}
+    def remove_image(self, name: str) -> None:
+        """One name; an image goes with its last."""
+        if name not in self.images_by_name:
+            raise ImageNotFound("no such image")
+        del self.images_by_name[name]
 
 
-def pulled(engine: Engine, settings: Settings, image: str = "web") -> None:
-    have(settings, engine, image, "00", lambda: None)
+def pulled(engine: Engine, settings: Settings, image: str = "web", run: str = "r1") -> str:
+    return have(settings, engine, run, image, "00", lambda: None)
 
 
 def test_only_pulled_images_are_removed_after_their_run_and_none_in_use() -> None:
@@ -70,13 +86,80 @@ def test_only_pulled_images_are_removed_after_their_run_and_none_in_use() -> Non
     pulled(engine, settings)
     identity = engine.images_by_name["web"]["Id"]
     engine.used = {identity}
-    forget(settings, engine)
+    forget(settings, engine, "r1")
     assert "web" in engine.images_by_name
     engine.used = set()
-    forget(settings.model_copy(update={"image_keep_bytes": 10}), engine)
+    forget(settings.model_copy(update={"image_keep_bytes": 10}), engine, "r1")
     assert "web" in engine.images_by_name, "kept by choice"
-    forget(settings, engine)
+    forget(settings, engine, "r1")
     assert set(engine.images_by_name) == {"mine"}
+
+
+def test_an_image_that_another_run_is_about_to_start_stays() -> None:
+    """Between its pull and its container."""
+    engine, settings = Engine(), Settings()
+    identity = pulled(engine, settings, run="r1")
+    assert pulled(engine, settings, run="r10") == identity
+    forget(settings, engine, "r1")
+    forget(settings, engine, "r2")
+    assert "web" in engine.images_by_name
+    forget(settings, engine, "r10")
+    assert engine.images_by_name == {}
+
+
+def test_an_image_that_a_run_takes_while_it_is_removed_stays_by_its_id() -> None:
+    class Late(Engine):
+        def remove_image(self, name: str) -> None:
+            super().remove_image(name)
+            if name == "web":
+                self.tag(identity, HELD, f"r2-{identity[7:19]}")
+
+    engine, settings = Late(), Settings()
+    identity = pulled(engine, settings)
+    forget(settings, engine, "r1")
+    assert engine.inspect_image(identity)["Id"] == identity
+    forget(settings, engine, "r2")
+    assert engine.images_by_name == {}
+
+
+def containers(engine: Engine) -> DockerContainers:
+    result = DockerContainers(Settings(), "owner")
+    result._local.api = engine
+    return result
+
+
+@pytest.mark.parametrize("fails", ["missing", "cancelled"])
+def test_images_of_a_run_that_ends_before_its_first_program_are_removed(fails: str) -> None:
+    class Partly(Engine):
+        def pull(self, name: str, **_: Any) -> Iterator[Json]:
+            if name == "missing":
+                yield {"error": "manifest unknown"}
+            else:
+                self.has(name)
+                yield {"status": "Pull complete"}
+
+    def check(_: int) -> None:
+        if fails == "cancelled" and "web" in engine.images_by_name:
+            raise TimeoutError
+
+    engine = Partly()
+    run = containers(engine)
+    beside = {1: Beside("missing"), 2: Beside("web")}  # the last is pulled first
+    with pytest.raises((ImageRefusedError, TimeoutError)):
+        run.create(
+            "r1",
+            {1: "00", 2: "01"},
+            "node",
+            {},
+            host_names={},
+            raw_sockets=False,
+            beside=beside,
+            check=check,
+            came=lambda _: None,
+        )
+    assert "web" in engine.images_by_name
+    run.remove("r1")
+    assert engine.images_by_name == {}
 
 
 def test_without_local_an_image_of_the_engine_is_asked_of_its_registry() -> None:
@@ -103,10 +186,13 @@ def test_a_pull_ends_at_the_limit_that_its_manifest_announces_or_its_layers_reac
 
 
 def test_an_image_that_unpacks_to_more_than_the_limit_is_removed() -> None:
-    engine = Engine(size=5 * MEBIBYTE)
+    engine, settings = Engine(size=5 * MEBIBYTE), Settings(image_keep_bytes=10 * MEBIBYTE)
+    pulled(engine, settings, "kept", run="r0")
+    forget(settings, engine, "r0")
+    names = set(engine.images_by_name)
     with pytest.raises(ImageRefusedError, match="larger than 2 MiB"):
-        pulled(engine, Settings(image_bytes=2 * MEBIBYTE, image_keep_bytes=10 * MEBIBYTE))
-    assert engine.images_by_name == {}
+        pulled(engine, settings.model_copy(update={"image_bytes": 2 * MEBIBYTE}))
+    assert set(engine.images_by_name) == names, "an image that is kept by choice stays"
 
 
 @pytest.mark.parametrize(
@@ -142,7 +228,7 @@ def test_an_image_without_a_command_is_an_error_of_the_field() -> None:
             raise APIError("400", explanation="No command specified")
 
     with pytest.raises(ProblemError, match="Image web has no command") as refused:
-        docker_beside.start(Commandless(), "owner", "run", (0, "00"), "c", Beside("web", at=3))
+        docker_beside.start(Commandless(), "owner", "run", (0, "00"), "c", Beside("web", at=3), "i")
     (error,) = refused.value.errors
     assert error.field == "body.emulation.images.3.command"
 
