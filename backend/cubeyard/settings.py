@@ -224,8 +224,9 @@ class Settings(BaseSettings):
     """Whether runs may have programs of users in images beside their servers, without rights."""
     image_registries: Annotated[list[str], NoDecode] = Field(default_factory=lambda: list(IMAGE_REGISTRIES))
     """Registries that images of users may come from, by host name and port (comma separated).
-    `local` allows the images that the engine has already, whoever made them; it is left out by
-    default where others than this machine's users can ask."""
+    `local` allows the images that the engine has already, whoever made them. By default others than
+    this machine's users cannot use them: not over the network, nor by a database that servers and
+    workers share."""
     image_bytes: int = Field(default=2048 * MEBIBYTE, ge=MEBIBYTE)
     """Most bytes of an image of a user, as pulled and as unpacked."""
     image_keep_bytes: int = Field(default=0, ge=0)
@@ -378,7 +379,8 @@ class Settings(BaseSettings):
         """The registries of users' images, in lower case, with `local` where that is allowed."""
         names = {name.lower() for name in self.image_registries}
         is_default = "image_registries" not in self.model_fields_set
-        return frozenset(names - {LOCAL_IMAGES} if is_default and self.exposed else names)
+        shared = self.exposed or self.database_url is not None
+        return frozenset(names - {LOCAL_IMAGES} if is_default and shared else names)
 
     @property
     def exposed(self) -> bool:

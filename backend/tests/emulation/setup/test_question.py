@@ -415,6 +415,10 @@ def test_public_registries_are_allowed_by_default(engine: Engine, image: str) ->
 def test_images_that_the_engine_has_are_for_this_machines_users_unless_set() -> None:
     assert "local" in Settings().registries
     assert "local" not in Settings(host="0.0.0.0").registries
+    # A worker serves everybody whose server has the same database.
+    shared = "postgresql://worker@db.example/cubeyard"
+    assert "local" not in Settings(database_url=shared).registries
+    assert "local" in Settings(database_url=shared, image_registries=["local"]).registries
     assert "local" in Settings(host="0.0.0.0", image_registries=["local"]).registries
     assert Settings(image_registries=["docker.io"]).registries == {"docker.io"}
 
