@@ -138,6 +138,7 @@ state = "{self.folder}/state"
 [grpc]
 address = "{self.containerd}"
 [plugins."io.containerd.grpc.v1.cri"]
+ignore_image_defined_volumes = true
 sandbox_image = "{PAUSE}:1"
 restrict_oom_score_adj = true
 disable_apparmor = true

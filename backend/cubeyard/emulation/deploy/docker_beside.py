@@ -11,6 +11,7 @@ from docker.errors import APIError, NotFound
 from docker.types import Ulimit
 
 from cubeyard.emulation.deploy.beside import MAX_SAID, ImageRefusedError, ProgramState, shortened
+from cubeyard.emulation.deploy.docker_pulls import Image
 from cubeyard.emulation.deploy.names import (
     BESIDE,
     MARK,
@@ -30,6 +31,8 @@ NOBODY = "65534:65534"
 FILE_BYTES = 256 * 1024 * 1024
 """Largest file of a program with a writable root, because the engine does not limit a container's
 disk."""
+SCRATCH = f"rw,noexec,nosuid,nodev,size={SCRATCH_BYTES},mode=1777"
+"""Memory of the program's own, instead of the engine's disk."""
 NO_COMMAND = "no command specified"
 WRITABLE = "cubeyard.writable"
 """Label of a program that may write its root."""
@@ -38,17 +41,17 @@ WRITABLE_BYTES = 256 * 1024 * 1024
 
 
 def start(
-    api: Any, owner: str, run_id: str, server: tuple[int, str], container: str, beside: Beside, identity: str
+    api: Any, owner: str, run_id: str, server: tuple[int, str], container: str, beside: Beside, image: Image
 ) -> str:
-    """Starts a program of the image with this id. Returns its container's id. Raises
-    ImageRefusedError if the engine cannot start it."""
+    """Starts a program and returns its id. Raises ImageRefusedError if the engine cannot start
+    it."""
     number, name = server
     host = api.create_host_config(
         network_mode=f"container:{container}",
         cap_drop=["ALL"],
         security_opt=["no-new-privileges:true"],
         read_only=not beside.writable,
-        tmpfs={"/tmp": f"rw,noexec,nosuid,nodev,size={SCRATCH_BYTES},mode=1777"},  # noqa: S108 - its own
+        tmpfs=dict.fromkeys(["/tmp", *image.volumes], SCRATCH),  # noqa: S108 - its own
         mem_limit=MEMORY_BYTES,
         memswap_limit=MEMORY_BYTES,
         pids_limit=PROCESSES,
@@ -58,7 +61,7 @@ def start(
     )
     try:
         made = api.create_container(
-            identity,
+            image.identity,
             entrypoint=list(beside.command) or None,
             name=beside_name(run_id, name),
             user=NOBODY,

@@ -105,7 +105,7 @@ class DockerContainers:
         made: dict[int, str] = {}
         lock = threading.Lock()
         first_of = {item.image: servers[server] for server, item in sorted(beside.items(), reverse=True)}
-        identities = {
+        pulled = {
             wanted: docker_pulls.have(self._settings, self.api, run_id, wanted, name, lambda: check(0))
             for wanted, name in first_of.items()
         }
@@ -119,7 +119,7 @@ class DockerContainers:
                 if server in beside:
                     item = beside[server]
                     self._beside[container] = docker_beside.start(
-                        self.api, self._owner, run_id, named[:2], container, item, identities[item.image]
+                        self.api, self._owner, run_id, named[:2], container, item, pulled[item.image]
                     )
             with lock:
                 made[server] = container

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import posixpath
 import shutil
 import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import structlog
 from docker.errors import APIError, ImageNotFound
@@ -42,6 +43,20 @@ KINDS = (
     ),
 )
 """Words of engines by kind of error, for users: the words can quote any service at the address."""
+
+
+class Image(NamedTuple):
+    """A user's image on an engine."""
+
+    identity: str
+    volumes: tuple[str, ...] = ()
+    """Folders that it declares as VOLUME: an engine makes each a folder of its disk, writable and
+    without a limit, unless something else is mounted there."""
+
+    @classmethod
+    def of(cls, inspected: Json) -> Image:
+        volumes = (inspected.get("Config") or {}).get("Volumes") or {}
+        return cls(str(inspected["Id"]), tuple(sorted({posixpath.normpath(folder) for folder in volumes})))
 
 
 class _Account:
@@ -81,8 +96,8 @@ class _Disk:
         return self._free_bytes - self._free()
 
 
-def have(settings: Settings, api: Any, run_id: str, image: str, server: str, check: Callable[[], None]) -> str:
-    """Pulls an image and returns its id. Where `local` is allowed, an image of the engine is taken
+def have(settings: Settings, api: Any, run_id: str, image: str, server: str, check: Callable[[], None]) -> Image:
+    """Pulls an image. Where `local` is allowed, an image of the engine is taken
     as it is. It stays until the run calls `forget`. Raises ImageRefusedError; `check` may raise to
     end it."""
     with explained():
@@ -90,7 +105,7 @@ def have(settings: Settings, api: Any, run_id: str, image: str, server: str, che
         if before is not None:
             _hold(api, run_id, before["Id"])
             if LOCAL_IMAGES in settings.registries:
-                return str(before["Id"])
+                return Image.of(before)
         after = None
         try:
             _pull(settings, api, image, server, check)
@@ -112,7 +127,7 @@ def have(settings: Settings, api: Any, run_id: str, image: str, server: str, che
                 _release(api, run_id, after["Id"])
                 _remove(api, after["Id"])
             raise _too_large(settings, server, image)
-        return str(after["Id"])
+        return Image.of(after)
 
 
 def _pull(settings: Settings, api: Any, image: str, server: str, check: Callable[[], None]) -> None:

@@ -143,3 +143,23 @@ def test_a_writable_root_can_be_written_and_the_other_cannot(
     item |= {"writable": True, "command": ["busybox", "sh", "-c", "echo x > /tmp/here || exit 9; sleep 100"]}
     report = emulate.run(*TINY, "--seconds", "2", "--set", f"images={json.dumps([item])}")
     assert report["images"][0]["ended"] == []
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("image")
+def test_a_volume_of_an_image_is_memory_and_not_the_engines_disk(
+    emulate: Command, docker: Docker, nothing_left: Left
+) -> None:
+    """The engine would make it a folder of its disk, writable and without a limit."""
+    name = f"{NAME}-volume"
+    made = docker.run("create", NAME, "busybox").stdout.strip()
+    docker.run("commit", "--change", "VOLUME /data", made, name)
+    docker.run("rm", made)
+    fill = "busybox dd if=/dev/zero of=/data/x bs=1M count=17; busybox stat -c %s /data/x; exit 3"
+    item = {"image": name, "command": ["busybox", "sh", "-c", fill], "servers": ["00"]}
+    try:
+        result = emulate.run(*TINY, "--seconds", "2", "--set", f"images={json.dumps([item])}", code=2)["said"]
+        assert "16777216" in " ".join(result.split()), result
+        assert docker.run("volume", "ls", "--quiet").stdout == ""
+    finally:
+        docker.run("rmi", name)

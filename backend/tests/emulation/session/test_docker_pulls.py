@@ -11,7 +11,7 @@ from docker.errors import APIError, ImageNotFound
 from cubeyard.emulation.deploy import docker_beside, docker_pulls
 from cubeyard.emulation.deploy.beside import ImageRefusedError
 from cubeyard.emulation.deploy.docker_containers import DockerContainers
-from cubeyard.emulation.deploy.docker_pulls import HELD, forget, have
+from cubeyard.emulation.deploy.docker_pulls import HELD, Image, forget, have
 from cubeyard.emulation.setup.user_images import Beside
 from cubeyard.kit.errors import ProblemError
 from cubeyard.settings import MEBIBYTE, Settings
@@ -75,7 +75,7 @@ class Engine:
         del self.images_by_name[name]
 
 
-def pulled(engine: Engine, settings: Settings, image: str = "web", run: str = "r1") -> str:
+def pulled(engine: Engine, settings: Settings, image: str = "web", run: str = "r1") -> Image:
     return have(settings, engine, run, image, "00", lambda: None)
 
 
@@ -98,8 +98,8 @@ def test_only_pulled_images_are_removed_after_their_run_and_none_in_use() -> Non
 def test_an_image_that_another_run_is_about_to_start_stays() -> None:
     """Between its pull and its container."""
     engine, settings = Engine(), Settings()
-    identity = pulled(engine, settings, run="r1")
-    assert pulled(engine, settings, run="r10") == identity
+    image = pulled(engine, settings, run="r1")
+    assert pulled(engine, settings, run="r10") == image
     forget(settings, engine, "r1")
     forget(settings, engine, "r2")
     assert "web" in engine.images_by_name
@@ -115,7 +115,7 @@ def test_an_image_that_a_run_takes_while_it_is_removed_stays_by_its_id() -> None
                 self.tag(identity, HELD, f"r2-{identity[7:19]}")
 
     engine, settings = Late(), Settings()
-    identity = pulled(engine, settings)
+    identity = pulled(engine, settings).identity
     forget(settings, engine, "r1")
     assert engine.inspect_image(identity)["Id"] == identity
     forget(settings, engine, "r2")
@@ -228,9 +228,35 @@ def test_an_image_without_a_command_is_an_error_of_the_field() -> None:
             raise APIError("400", explanation="No command specified")
 
     with pytest.raises(ProblemError, match="Image web has no command") as refused:
-        docker_beside.start(Commandless(), "owner", "run", (0, "00"), "c", Beside("web", at=3), "i")
+        docker_beside.start(Commandless(), "owner", "run", (0, "00"), "c", Beside("web", at=3), Image("i"))
     (error,) = refused.value.errors
     assert error.field == "body.emulation.images.3.command"
+
+
+def test_folders_that_an_image_declares_as_volumes_are_memory_of_a_limited_size() -> None:
+    class Starting(Engine):
+        tmpfs: Json = {}
+
+        def inspect_image(self, name: str) -> Json:
+            return {**super().inspect_image(name), "Config": {"Volumes": {"/data": {}, "/var/lib/x/": {}, "/tmp": {}}}}
+
+        def create_host_config(self, **given: Any) -> Json:
+            return given
+
+        def create_container(self, image: str, *, host_config: Json, **_: Any) -> Json:
+            assert image == self.inspect_image("web")["Id"]
+            self.tmpfs = host_config["tmpfs"]
+            return {"Id": "made"}
+
+        def start(self, container: str) -> None:
+            assert container == "made"
+
+    engine = Starting()
+    for settings in (Settings(), Settings(image_registries=["docker.io"])):
+        image = pulled(engine, settings)
+        docker_beside.start(engine, "owner", "run", (0, "00"), "c", Beside("web", writable=True), image)
+        assert set(engine.tmpfs) == {"/tmp", "/data", "/var/lib/x"}
+        assert all("size=16777216" in options for options in engine.tmpfs.values())
 
 
 def test_a_program_that_writes_more_than_it_may_is_ended() -> None:
