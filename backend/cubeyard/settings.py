@@ -228,7 +228,7 @@ class Settings(BaseSettings):
     this machine's users cannot use them: not over the network, nor by a database that servers and
     workers share."""
     image_bytes: int = Field(default=2048 * MEBIBYTE, ge=MEBIBYTE)
-    """Most bytes of an image of a user, as pulled and as unpacked."""
+    """Most bytes of the images of a run in all, as pulled and as unpacked."""
     image_keep_bytes: int = Field(default=0, ge=0)
     """Images that runs pulled are removed after them, except for up to this many bytes."""
     terminals: bool = True

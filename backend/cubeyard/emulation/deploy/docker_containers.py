@@ -105,10 +105,7 @@ class DockerContainers:
         made: dict[int, str] = {}
         lock = threading.Lock()
         first_of = {item.image: servers[server] for server, item in sorted(beside.items(), reverse=True)}
-        pulled = {
-            wanted: docker_pulls.have(self._settings, self.api, run_id, wanted, name, lambda: check(0))
-            for wanted, name in first_of.items()
-        }
+        pulled = docker_pulls.have_all(self._settings, self.api, run_id, first_of, lambda: check(0))
 
         def one(server: int) -> None:
             check(len(made))

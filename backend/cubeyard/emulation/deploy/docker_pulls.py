@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import posixpath
+import re
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,6 +26,8 @@ PULL_SECS = 300.0
 """For one image. The engine completes a pull that it has begun; a further try finds the image."""
 PULLED = "cubeyard-pulled"
 """Repository of a second name of each image that a run has pulled: these are ours to remove."""
+MOUNTS = Path("/proc/self/mountinfo")
+_CONTAINER = re.compile(r"/containers/([0-9a-f]{64})/")
 HELD = "cubeyard-held"
 """Repository of a further name of each image of a run, with the run's id, until the run ends."""
 KINDS = (
@@ -59,44 +62,65 @@ class Image(NamedTuple):
         return cls(str(inspected["Id"]), tuple(sorted({posixpath.normpath(folder) for folder in volumes})))
 
 
-class _Account:
-    """The bytes of a pull by layer, as the engine reports them."""
+class Account:
+    """The bytes of a run's images on an engine, in all."""
 
-    def __init__(self) -> None:
+    def __init__(self, settings: Settings, api: Any) -> None:
+        self._limit = settings.image_bytes
         self._layers: dict[str, int] = {}
+        self._unpacked = 0
+        self._disk = _disk_of(api)
+        self._free_bytes = self._free()
 
     def add(self, news: Json) -> None:
+        """What the engine reports of a layer: the bytes that have come, or that the manifest
+        announces if these are more."""
         if news.get("status") == "Downloading":
             detail = news.get("progressDetail") or {}
             self._layers[str(news.get("id"))] = max(int(detail.get("current") or 0), int(detail.get("total") or 0))
 
+    def add_unpacked(self, size: int) -> None:
+        self._unpacked += size
+
     @property
-    def most(self) -> int:
-        """The bytes that have come, or that the manifest announces if these are more."""
-        return sum(self._layers.values())
-
-
-class _Disk:
-    """The engine's disk, if it is this machine's: a layer of a few bytes can unpack to any size."""
-
-    def __init__(self, api: Any) -> None:
-        self._root = Path("/")
-        with suppress(APIError, KeyError):
-            self._root = Path(api.info()["DockerRootDir"])
-        self._free_bytes = self._free()
+    def exceeded(self) -> bool:
+        """A layer of a few bytes can unpack to any size, so the disk counts too, with room for
+        others that write to it."""
+        taken = self._free_bytes - self._free()
+        return max(sum(self._layers.values()), self._unpacked) > self._limit or taken > 2 * self._limit
 
     def _free(self) -> int:
-        try:
-            return shutil.disk_usage(self._root).free
-        except OSError:
-            return 0  # another machine's
-
-    @property
-    def taken_bytes(self) -> int:
-        return self._free_bytes - self._free()
+        return 0 if self._disk is None else shutil.disk_usage(self._disk).free
 
 
-def have(settings: Settings, api: Any, run_id: str, image: str, server: str, check: Callable[[], None]) -> Image:
+def _disk_of(api: Any) -> Path | None:
+    """A folder on the engine's disk, if this process sees it: the engine's own, or the root of this
+    process where that is a container of the engine. None for another machine's."""
+    with suppress(APIError, KeyError):
+        root = Path(api.info()["DockerRootDir"])
+        if root.exists():
+            return root
+    for container in set(_CONTAINER.findall(MOUNTS.read_text())):
+        with suppress(APIError):
+            api.inspect_container(container)
+            return Path("/")
+    return None
+
+
+def have_all(
+    settings: Settings, api: Any, run_id: str, images: Mapping[str, str], check: Callable[[], None]
+) -> dict[str, Image]:
+    """Pulls a run's images, each for a server, whose name errors give."""
+    if not images:
+        return {}
+    with explained():
+        account = Account(settings, api)
+    return {image: have(settings, api, run_id, image, server, check, account) for image, server in images.items()}
+
+
+def have(
+    settings: Settings, api: Any, run_id: str, image: str, server: str, check: Callable[[], None], account: Account
+) -> Image:
     """Pulls an image. Where `local` is allowed, an image of the engine is taken
     as it is. It stays until the run calls `forget`. Raises ImageRefusedError; `check` may raise to
     end it."""
@@ -108,7 +132,7 @@ def have(settings: Settings, api: Any, run_id: str, image: str, server: str, che
                 return Image.of(before)
         after = None
         try:
-            _pull(settings, api, image, server, check)
+            _pull(settings, api, image, server, check, account)
         except APIError as error:
             if is_full(error):
                 raise
@@ -122,7 +146,8 @@ def have(settings: Settings, api: Any, run_id: str, image: str, server: str, che
                 api.tag(after["Id"], PULLED, _short(after["Id"]))
         if after is None:
             raise _refused(server, image, "not found")
-        if after["Size"] > settings.image_bytes:
+        account.add_unpacked(after["Size"])
+        if account.exceeded:
             if is_ours:
                 _release(api, run_id, after["Id"])
                 _remove(api, after["Id"])
@@ -130,9 +155,8 @@ def have(settings: Settings, api: Any, run_id: str, image: str, server: str, che
         return Image.of(after)
 
 
-def _pull(settings: Settings, api: Any, image: str, server: str, check: Callable[[], None]) -> None:
+def _pull(settings: Settings, api: Any, image: str, server: str, check: Callable[[], None], account: Account) -> None:
     deadline = time.monotonic() + PULL_SECS
-    account, disk = _Account(), _Disk(api)
     stream = api.pull(image, stream=True, decode=True)
     try:
         for news in stream:
@@ -140,7 +164,7 @@ def _pull(settings: Settings, api: Any, image: str, server: str, check: Callable
             if error := news.get("error"):
                 raise _refused(server, image, str(error))
             account.add(news)
-            if account.most > settings.image_bytes or disk.taken_bytes > 2 * settings.image_bytes:
+            if account.exceeded:
                 raise _too_large(settings, server, image)
             if time.monotonic() > deadline:
                 why = f"is not pulled after {PULL_SECS:.0f} s"
@@ -213,5 +237,5 @@ def _refused(server: str, image: str, words: str) -> ImageRefusedError:
 
 
 def _too_large(settings: Settings, server: str, image: str) -> ImageRefusedError:
-    why = f"is larger than {settings.image_bytes // 2**20:,} MiB, the limit here (CUBEYARD_IMAGE_BYTES)"
-    return ImageRefusedError(server, image, why, "Take a smaller image.")
+    limit = f"{settings.image_bytes // 2**20:,} MiB, the limit here (CUBEYARD_IMAGE_BYTES)"
+    return ImageRefusedError(server, image, f"makes the run's images larger than {limit}", "Take smaller images.")

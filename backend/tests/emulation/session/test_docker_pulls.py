@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from docker.errors import APIError, ImageNotFound
+from docker.errors import APIError, ImageNotFound, NotFound
 
 from cubeyard.emulation.deploy import docker_beside, docker_pulls
 from cubeyard.emulation.deploy.beside import ImageRefusedError
 from cubeyard.emulation.deploy.docker_containers import DockerContainers
-from cubeyard.emulation.deploy.docker_pulls import HELD, Image, forget, have
+from cubeyard.emulation.deploy.docker_pulls import HELD, Image, forget, have_all
 from cubeyard.emulation.setup.user_images import Beside
 from cubeyard.kit.errors import ProblemError
 from cubeyard.settings import MEBIBYTE, Settings
@@ -76,7 +78,7 @@ class Engine:
 
 
 def pulled(engine: Engine, settings: Settings, image: str = "web", run: str = "r1") -> Image:
-    return have(settings, engine, run, image, "00", lambda: None)
+    return have_all(settings, engine, run, {image: "00"}, lambda: None)[image]
 
 
 def test_only_pulled_images_are_removed_after_their_run_and_none_in_use() -> None:
@@ -183,6 +185,62 @@ def test_a_pull_ends_at_the_limit_that_its_manifest_announces_or_its_layers_reac
     with pytest.raises(ImageRefusedError, match="larger than 2 MiB, the limit here"):
         pulled(engine, Settings(image_bytes=2 * MEBIBYTE))
     assert engine.images_by_name == {}
+
+
+@pytest.mark.parametrize("unpacked", [False, True])
+def test_the_limit_is_for_all_images_of_a_run(unpacked: bool) -> None:
+    class Two(Engine):
+        def pull(self, name: str, **_: Any) -> Iterator[Json]:
+            if not unpacked:
+                yield {"status": "Downloading", "id": name, "progressDetail": {"total": 1.5 * MEBIBYTE}}
+            self.has(name, int(1.5 * MEBIBYTE) if unpacked else 10)
+
+    engine, settings = Two(), Settings(image_bytes=2 * MEBIBYTE)
+    with pytest.raises(ImageRefusedError, match="Server 01: image b makes the run's images larger than 2 MiB"):
+        have_all(settings, engine, "r1", {"a": "00", "b": "01"}, lambda: None)
+    forget(settings, engine, "r1")
+    assert engine.images_by_name == {}
+    pulled(engine, settings, "a", run="r2")
+
+
+@pytest.mark.parametrize("sees", ["folder", "own root", "nothing"])
+def test_a_layer_that_unpacks_without_end_ends_with_the_disk_that_it_takes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sees: str
+) -> None:
+    """Where this process sees the engine's disk, which in a container of the engine is its root."""
+    free = [100 * MEBIBYTE]
+    looked: set[Path] = set()
+
+    class Bomb(Engine):
+        def info(self) -> Json:
+            return {"DockerRootDir": str(tmp_path / ("" if sees == "folder" else "nowhere"))}
+
+        def inspect_container(self, container: str) -> Json:
+            if sees == "own root":
+                return {"Id": container}
+            raise NotFound("no such container")
+
+        def pull(self, name: str, **_: Any) -> Iterator[Json]:
+            for _ in range(8):
+                free[0] -= MEBIBYTE
+                yield {"status": "Extracting", "id": "bomb", "progressDetail": {"current": 1, "total": 1}}
+            self.has(name)
+
+    def usage(folder: Path) -> SimpleNamespace:
+        looked.add(folder)
+        return SimpleNamespace(free=free[0])
+
+    (tmp_path / "mounts").write_text(f"1 2 0:3 /docker/containers/{'ab' * 32}/hostname /etc/hostname rw - ext4 x rw\n")
+    monkeypatch.setattr(docker_pulls, "MOUNTS", tmp_path / "mounts")
+    monkeypatch.setattr("shutil.disk_usage", usage)
+    engine, settings = Bomb(), Settings(image_bytes=2 * MEBIBYTE)
+    if sees == "nothing":
+        pulled(engine, settings)
+        return
+    with pytest.raises(ImageRefusedError, match="larger than 2 MiB, the limit here"):
+        pulled(engine, settings)
+    assert free[0] == 95 * MEBIBYTE, "it ends at twice the limit"
+    assert looked == {tmp_path if sees == "folder" else Path("/")}
 
 
 def test_an_image_that_unpacks_to_more_than_the_limit_is_removed() -> None:
