@@ -189,7 +189,7 @@ def test_one_that_ends_later_is_an_event_with_its_last_words(emulate: Emulate, c
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--image", "127.0.0.1:1/none/such:1"), "Server 01: image 127.0.0.1:1/none/such:1 does not start: ErrImagePull"),
+        (("--image", "127.0.0.1:1/none/such:1"), "Server 01: image 127.0.0.1:1/none/such:1 cannot be had: its registry does not answer."),
         (("--image", IMAGE, "--image-command", "/no-such-program"), f"Server 01: image {IMAGE} ended with status 128 (it could not be started): "),
         (("--image", IMAGE, "--image-command", "/busybox sh -c 'echo no port; exit 7'"), f"Server 01: image {IMAGE} ended with status 7: no port."),
     ],

@@ -6,7 +6,11 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+import structlog
+
 from cubeyard.kit.errors import ProblemError
+
+log = structlog.get_logger(__name__)
 
 GRACE_SECS = 1.0
 """A program that fails within so long of its start keeps the run from starting."""
@@ -14,6 +18,25 @@ LOOK_SECS = 0.25
 MAX_WHY = 1000
 MAX_SAID = 240
 """Characters of a program's last words that are passed on."""
+NO_COMMAND = "no command specified"
+"""Words of engines and kubelets, in lower case, for an image without a command."""
+KINDS = (
+    (("toomanyrequests", "rate limit"), "its registry limits pulls", "Try again later."),
+    (("no matching manifest",), "it has no variant for this processor", "Take another image."),
+    (
+        ("not found", "manifest unknown", "does not exist", "name unknown"),
+        "its registry has no such image or tag",
+        "Check its name and tag.",
+    ),
+    (("denied", "unauthorized", "forbidden"), "its registry does not give it to everybody", "Take a public image."),
+    (
+        ("no such host", "dial", "refused", "timeout", "deadline", "unreachable", "eof", "tls", "x509", "http"),
+        "its registry does not answer",
+        "Check its name and the way to its registry.",
+    ),
+)
+"""Words of engines and kubelets by kind of error, for users: the words can quote any service at the
+address."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +60,16 @@ class ImageRefusedError(ProblemError):
         message = " ".join(why.split()).rstrip(".")
         message = message if len(message) <= MAX_WHY else f"{message[:MAX_WHY]}…"
         super().__init__(422, "image-refused", f"Server {server}: image {image} {message}. {fix}")
+
+
+def not_pulled(server: str, image: str, words: str) -> ImageRefusedError:
+    """An image that an engine or a kubelet could not pull. Its words go to the log only."""
+    log.info("image_not_pulled", image=image, server=server, error=words)
+    small = words.lower().replace(image.rpartition("/")[2].partition(":")[0].partition("@")[0].lower(), "")
+    for signs, why, fix in KINDS:
+        if any(sign in small for sign in signs):
+            return ImageRefusedError(server, image, f"cannot be had: {why}", fix)
+    return ImageRefusedError(server, image, "cannot be had: it cannot be pulled", "Take another image.")
 
 
 def shortened(text: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 from docker.errors import APIError, NotFound
 from docker.types import Ulimit
 
-from cubeyard.emulation.deploy.beside import MAX_SAID, ImageRefusedError, ProgramState, shortened
+from cubeyard.emulation.deploy.beside import MAX_SAID, NO_COMMAND, ImageRefusedError, ProgramState, shortened
 from cubeyard.emulation.deploy.docker_pulls import Image
 from cubeyard.emulation.deploy.names import (
     BESIDE,
@@ -33,7 +33,6 @@ FILE_BYTES = 256 * 1024 * 1024
 disk."""
 SCRATCH = f"rw,noexec,nosuid,nodev,size={SCRATCH_BYTES},mode=1777"
 """Memory of the program's own, instead of the engine's disk."""
-NO_COMMAND = "no command specified"
 WRITABLE = "cubeyard.writable"
 """Label of a program that may write its root."""
 WRITABLE_BYTES = 256 * 1024 * 1024

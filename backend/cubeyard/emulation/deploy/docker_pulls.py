@@ -11,16 +11,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import structlog
 from docker.errors import APIError, ImageNotFound
 
-from cubeyard.emulation.deploy.beside import ImageRefusedError
+from cubeyard.emulation.deploy.beside import ImageRefusedError, not_pulled
 from cubeyard.emulation.deploy.docker_engine import explained
 from cubeyard.kit.disk import is_full
 from cubeyard.settings import LOCAL_IMAGES, Settings
 
 Json = dict[str, Any]
-log = structlog.get_logger(__name__)
 
 PULL_SECS = 300.0
 """For one image. The engine completes a pull that it has begun; a further try finds the image."""
@@ -30,22 +28,6 @@ MOUNTS = Path("/proc/self/mountinfo")
 _CONTAINER = re.compile(r"/containers/([0-9a-f]{64})/")
 HELD = "cubeyard-held"
 """Repository of a further name of each image of a run, with the run's id, until the run ends."""
-KINDS = (
-    (("toomanyrequests", "rate limit"), "its registry limits pulls", "Try again later."),
-    (("no matching manifest",), "it has no variant for this processor", "Take another image."),
-    (
-        ("not found", "manifest unknown", "does not exist", "name unknown"),
-        "its registry has no such image or tag",
-        "Check its name and tag.",
-    ),
-    (("denied", "unauthorized", "forbidden"), "its registry does not give it to everybody", "Take a public image."),
-    (
-        ("no such host", "dial", "refused", "timeout", "deadline", "unreachable", "eof", "tls", "x509", "http"),
-        "its registry does not answer",
-        "Check its name and the way to its registry.",
-    ),
-)
-"""Words of engines by kind of error, for users: the words can quote any service at the address."""
 
 
 class Image(NamedTuple):
@@ -136,7 +118,7 @@ def have(
         except APIError as error:
             if is_full(error):
                 raise
-            raise _refused(server, image, str(error.explanation or error)) from error
+            raise not_pulled(server, image, str(error.explanation or error)) from error
         finally:
             # An engine may complete a pull just as its caller gives up.
             after = _known(api, image)
@@ -145,7 +127,7 @@ def have(
                 _hold(api, run_id, after["Id"])
                 api.tag(after["Id"], PULLED, _short(after["Id"]))
         if after is None:
-            raise _refused(server, image, "not found")
+            raise not_pulled(server, image, "not found")
         account.add_unpacked(after["Size"])
         if account.exceeded:
             if is_ours:
@@ -162,7 +144,7 @@ def _pull(settings: Settings, api: Any, image: str, server: str, check: Callable
         for news in stream:
             check()
             if error := news.get("error"):
-                raise _refused(server, image, str(error))
+                raise not_pulled(server, image, str(error))
             account.add(news)
             if account.exceeded:
                 raise _too_large(settings, server, image)
@@ -225,15 +207,6 @@ def _known(api: Any, image: str) -> Json | None:
         return api.inspect_image(image)
     except ImageNotFound:
         return None
-
-
-def _refused(server: str, image: str, words: str) -> ImageRefusedError:
-    log.info("image_not_pulled", image=image, server=server, error=words)
-    small = words.lower()
-    for signs, why, fix in KINDS:
-        if any(sign in small for sign in signs):
-            return ImageRefusedError(server, image, f"cannot be had: {why}", fix)
-    return ImageRefusedError(server, image, "cannot be had: the engine cannot pull it", "Take another image.")
 
 
 def _too_large(settings: Settings, server: str, image: str) -> ImageRefusedError:

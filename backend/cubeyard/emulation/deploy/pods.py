@@ -13,14 +13,14 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, Literal
 
 from cubeyard.emulation.cluster.errors import ClusterRefusedError, NodeAwayError, PodsStayError
-from cubeyard.emulation.deploy.beside import ImageRefusedError, ProgramState, refuse_failed
+from cubeyard.emulation.deploy.beside import NO_COMMAND, ImageRefusedError, ProgramState, not_pulled, refuse_failed
 from cubeyard.emulation.deploy.containers import Came, Isolate, Signal
 from cubeyard.emulation.deploy.names import pod_name
 from cubeyard.emulation.deploy.pod_calls import PodCalls, calls_of
 from cubeyard.emulation.deploy.pod_document import USER_CONTAINER, pod_document
 from cubeyard.emulation.deploy.pod_state import PodState
 from cubeyard.emulation.deploy.quotas import refuse_over_quota
-from cubeyard.emulation.setup.user_images import Beside
+from cubeyard.emulation.setup.user_images import Beside, without_command
 from cubeyard.settings import EmulationCluster
 
 Json = dict[str, Any]
@@ -34,15 +34,8 @@ REAPED_SECS = 1.0
 """The largest age of a list that the reaper uses to find leftovers, host by host."""
 KNOWN_SECS = 5.0
 """How old a list may be by which a container is found that runs since the run began."""
-NEVER_STARTS = frozenset(
-    {
-        "CreateContainerConfigError", "CreateContainerError", "ErrImageNeverPull", "ErrImagePull", "ImagePullBackOff",
-        "InvalidImageName", "RunContainerError",
-    }
-)  # fmt: skip
-
-
-IMAGE_FIX = "Check its name, the nodes' way to its registry, and the pull secrets of the servers' namespace."
+NOT_PULLED = frozenset({"ErrImageNeverPull", "ErrImagePull", "ImagePullBackOff", "InvalidImageName"})
+NEVER_STARTS = NOT_PULLED | {"CreateContainerConfigError", "CreateContainerError", "RunContainerError"}
 
 
 class Pods:
@@ -68,7 +61,7 @@ class Pods:
         self._local_images = local_images
         self._made: dict[str, tuple[str, int, Json]] = {}
         """Run, server and document of each pod of ours, by its name."""
-        self._names: dict[str, tuple[str, str]] = {}
+        self._names: dict[str, tuple[str, Beside]] = {}
         """The server's name, and the user's image, of each pod that has one."""
 
     @property
@@ -115,7 +108,7 @@ class Pods:
             for server in servers
         }  # fmt: skip
         self._made.update(made)
-        self._names.update({pod_name(run_id, server): (servers[server], item.image) for server, item in beside.items()})
+        self._names.update({pod_name(run_id, server): (servers[server], item) for server, item in beside.items()})
         self._calls.create(document for _, _, document in made.values())
         self._wait_until_running(run_id, set(made), check, came)
         if beside:
@@ -185,7 +178,12 @@ class Pods:
         if pod.phase in ("Failed", "Succeeded"):
             raise ClusterRefusedError(f"pod {name} ended at once: {why or reason or pod.phase}")
         if reason in NEVER_STARTS and pod.waits == USER_CONTAINER:
-            raise ImageRefusedError(*self._names[name], f"does not start: {reason}: {why}", IMAGE_FIX)
+            server, beside = self._names[name]
+            if reason in NOT_PULLED:
+                raise not_pulled(server, beside.image, f"{reason}: {why}")
+            if NO_COMMAND in why.lower():
+                raise without_command(beside)
+            raise ImageRefusedError(server, beside.image, f"does not start: {reason}: {why}", "See to its command.")
         if reason in NEVER_STARTS:
             raise ClusterRefusedError(
                 f"pod {name} does not start: {reason}: {why}", f"Its image is {self._cluster.image}."

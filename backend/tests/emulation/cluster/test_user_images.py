@@ -18,6 +18,7 @@ from cubeyard.emulation.deploy.pod_state import PodState
 from cubeyard.emulation.deploy.pods import Pods
 from cubeyard.emulation.fabric.hosts import Host
 from cubeyard.emulation.setup.user_images import Beside
+from cubeyard.kit.errors import ProblemError
 from cubeyard.settings import EmulationCluster, Settings
 from tests.emulation.cluster.fake_api import NAMESPACE, FakeCluster, refuse_unrestricted
 
@@ -128,12 +129,33 @@ def test_without_a_command_it_runs_what_the_image_says_and_may_write_if_told(pod
     assert int(result["resources"]["limits"]["ephemeral-storage"]) > 0
 
 
-def test_an_image_that_cannot_be_pulled_is_told_by_server_and_image(pods: Pods, cluster: FakeCluster) -> None:
-    cluster.waiting, cluster.waits = {"reason": "ErrImagePull", "message": "not found"}, "image"
+@pytest.mark.parametrize("reason", ["ErrImagePull", "ImagePullBackOff"])
+@pytest.mark.parametrize(
+    ("words", "kind"),
+    [
+        ("example.com/web:1: not found", "its registry has no such image or tag"),
+        ("dial tcp 10.0.0.7:443: connect: connection refused", "its registry does not answer"),
+        ("payroll of 10.0.0.7", "it cannot be pulled"),
+    ],
+)
+def test_an_image_that_cannot_be_pulled_is_reported_by_kind(
+    pods: Pods, cluster: FakeCluster, reason: str, words: str, kind: str
+) -> None:
+    """Without the words of the service at the registry's address."""
+    cluster.waiting, cluster.waits = {"reason": reason, "message": words}, "image"
     with pytest.raises(
-        ImageRefusedError, match=r"^Server 01: image example.com/web:1 does not start: ErrImagePull: not found\. Check"
-    ):
+        ImageRefusedError, match=rf"^Server 01: image example.com/web:1 cannot be had: {kind}\."
+    ) as refused:
         create(pods)
+    assert "10.0.0.7" not in refused.value.detail
+
+
+def test_an_image_without_a_command_is_an_error_of_the_field(pods: Pods, cluster: FakeCluster) -> None:
+    cluster.waiting = {"reason": "CreateContainerError", "message": "failed to generate spec: no command specified"}
+    cluster.waits = "image"
+    with pytest.raises(ProblemError, match=r"Image example.com/web:1 has no command\.") as refused:
+        create(pods)
+    assert refused.value.errors[0].field == "body.emulation.images.0.command"
 
 
 @pytest.mark.parametrize(

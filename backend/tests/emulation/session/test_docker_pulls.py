@@ -11,7 +11,7 @@ import pytest
 from docker.errors import APIError, ImageNotFound, NotFound
 
 from cubeyard.emulation.deploy import docker_beside, docker_pulls
-from cubeyard.emulation.deploy.beside import ImageRefusedError
+from cubeyard.emulation.deploy.beside import KINDS, ImageRefusedError
 from cubeyard.emulation.deploy.docker_containers import DockerContainers
 from cubeyard.emulation.deploy.docker_pulls import HELD, Image, forget, have_all
 from cubeyard.emulation.setup.user_images import Beside
@@ -260,7 +260,8 @@ def test_an_image_that_unpacks_to_more_than_the_limit_is_removed() -> None:
         (f"manifest unknown: {SECRET}", "has no such image or tag"),
         (f"unauthorized: {SECRET}", "does not give it to everybody"),
         ("toomanyrequests: You have reached your pull rate limit", "limits pulls"),
-        (SECRET, "the engine cannot pull it"),
+        (SECRET, "it cannot be pulled"),
+        (f"no way to httpd: {SECRET}", "it cannot be pulled"),
     ],
 )
 @pytest.mark.parametrize("streamed", [True, False])
@@ -272,7 +273,7 @@ def test_errors_are_told_by_kind_without_the_words_of_a_service(words: str, kind
             yield {"error": words}
 
     with pytest.raises(ImageRefusedError) as refused:
-        pulled(Failing(), Settings())
+        pulled(Failing(), Settings(), "library/httpd:2")
     assert kind in refused.value.detail
     assert "payroll" not in refused.value.detail
 
@@ -337,5 +338,5 @@ def test_a_program_that_writes_more_than_it_may_is_ended() -> None:
 
 
 def test_every_kind_has_words_of_its_own() -> None:
-    signs = [sign for every, _, _ in docker_pulls.KINDS for sign in every]
+    signs = [sign for every, _, _ in KINDS for sign in every]
     assert len(signs) == len(set(signs))
