@@ -13,6 +13,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -70,6 +71,15 @@ def content_hash(value: object) -> str:
     return hashlib.sha256(canonical(value)).hexdigest()
 
 
+def digest_of(package: Path) -> str:
+    """A short digest of the Python sources below a folder, by relative name."""
+    digest = hashlib.sha256()
+    for file in sorted(package.rglob("*.py")):
+        content = file.read_bytes()
+        digest.update(f"{file.relative_to(package)}\0{len(content)}\0".encode() + content)
+    return digest.hexdigest()[:16]
+
+
 def finding(code: str, where: str, message: str, hint: str) -> Json:
     """An error finding of the backend's own."""
     return {"severity": "error", "code": code, "where": where, "message": message, "hint": hint, "fix": None}
@@ -94,10 +104,12 @@ class Engine:
     def version(self) -> str:
         return str(_binding().engine_version())
 
-    @property
+    @cached_property
     def build_version(self) -> str:
-        """Version and digest of the sources: workers share points only with the same one."""
-        return str(_binding().engine_build())
+        """Version and digests of the binding's sources and of this package's, which make points of
+        an experiment and frames of what the binding computes: all points of a run come from the
+        same build."""
+        return f"{_binding().engine_build()}.{digest_of(Path(__file__).parent)}"
 
     @property
     def hosts(self) -> int:

@@ -38,6 +38,10 @@ log = structlog.get_logger(__name__)
 
 AGAIN_SECS = 1.0
 WORKER_STOPPED = "Its worker was stopped; it goes on with the next one."
+OTHER_BUILD = (
+    "Its first {} points are from build {} of Cubeyard, its next worker has build {}, and all points of a run are from"
+    " one build. Start the run again."
+)
 TO_LONG_LANE = "It goes on in the lane for long runs."
 
 
@@ -83,6 +87,8 @@ class RunRunner:
         self._real_lanes = real_lanes
         self._database = database
         self._engine = engine
+        self._build = engine.build_version
+        """Read once: an upgrade may replace the files meanwhile."""
         self._runners = runners or {}
         """Runners, by name, of the engines outside the binding."""
         self._figures: FigureMaker = figures or engine
@@ -183,9 +189,13 @@ class RunRunner:
                 return None
             row.attempts += 1
             row.points_done = repository.count_points(run_id) if row.attempts > 1 else 0
+            if computed and 0 < row.points_done < row.points_total and row.engine_version != self._build:
+                reason = OTHER_BUILD.format(row.points_done, row.engine_version or "?", self._build)
+                enter(repository, row, "failed", reason)
+                return None
             row.progress = row.progress_at_start = row.points_done / row.points_total
             row.work_secs = 0.0
-            row.engine_version = self._engine.build_version
+            row.engine_version = self._build
             row.started_at = row.heartbeat_at = repository.now()
             enter(repository, row, "running", "")
             return Begun(row, document, holder, take_first(session, self._queue, row, holder) if computed else None)
@@ -193,7 +203,7 @@ class RunRunner:
     def _join(self, session: Session, row: RunRow, holder: str) -> Chunk | None:
         """Points of a run that other workers are at. All of a run's come from one build of the
         engine."""
-        if row.lane != "long" or row.engine_version != self._engine.build_version:
+        if row.lane != "long" or row.engine_version != self._build:
             return None
         return take(session, self._queue, row, holder, self._lanes())
 

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,9 +17,10 @@ from fastapi.testclient import TestClient
 from sqlalchemy import text
 from sqlalchemy.exc import OperationalError
 
+import cubeyard
 import cubeyard.runs.lease
 from cubeyard.app import create_app
-from cubeyard.engine import Engine, OnPartial, OnProgress
+from cubeyard.engine import Engine, OnPartial, OnProgress, digest_of
 from cubeyard.kit.db import Database
 from cubeyard.runs.reaper import RunReaper
 from cubeyard.runs.repository import RunRepository
@@ -289,3 +291,43 @@ def test_workers_of_another_build_do_not_share_a_run(client: TestClient, databas
             assert row is not None
             row.state, row.lane, row.engine_version = "running", "long", build
             assert (runner._join(session, row, build) is not None) is joins
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_a_run_that_another_build_began_is_not_continued(
+    client: TestClient, database: Database, engine: Engine, same: bool
+) -> None:
+    """A worker stops in the middle of a sweep, and the next worker is of another build."""
+    run = shared_run(client, database, **sweep(2, SMALL))
+    first = Held(lambda point: stopping.set() if point == 4 else None)
+    stopping = threading.Event()
+    RunRunner(database, first, stopping.is_set)(run["id"])
+    half = client.get(f"{API}/runs/{run['id']}").json()
+    assert half["state"] == "queued"
+    assert 0 < half["points_done"] < half["points_total"]
+
+    other = Engine(Settings())
+    if not same:
+        vars(other)["build_version"] = "0.1.0+other"
+    RunRunner(database, other)(run["id"])
+    over = client.get(f"{API}/runs/{run['id']}").json()
+    if same:
+        assert over["state"] == "succeeded"
+        return
+    assert (over["state"], over["engine_version"]) == ("failed", engine.build_version)
+    for words in (engine.build_version, "0.1.0+other", "Start the run again."):
+        assert words in over["reason"]
+    assert over["points_done"] == half["points_done"]
+
+
+def test_a_build_is_another_one_with_other_python_sources(engine: Engine, tmp_path: Path) -> None:
+    assert engine.build_version.startswith(f"{engine.version}+")
+    assert engine.build_version.endswith(f".{digest_of(Path(cubeyard.__file__).parent)}")
+    (tmp_path / "runs").mkdir()
+    digests = set()
+    for name, content in (("a.py", "1"), ("a.py", "2"), ("runs/b.py", "2"), ("runs/b.py", "")):
+        (tmp_path / name).write_text(content)
+        digests.add(digest_of(tmp_path))
+    assert len(digests) == 4
+    (tmp_path / "runs" / "b.pyc").write_text("3")
+    assert digest_of(tmp_path) in digests
