@@ -170,6 +170,7 @@ def test_on_loopback_a_wrong_token_is_still_wrong(client: TestClient) -> None:
 def test_a_stream_ends_once_its_token_is_revoked(
     exposed: TestClient, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    assert 2 * revocation.CHECK_SECS <= 5
     monkeypatch.setattr(revocation, "CHECK_SECS", 0.05)
     made = exposed.post("/api/v1/tokens", json={"name": "reader"}, headers=bearer("configured-token")).json()
     app: Any = exposed.app

@@ -133,6 +133,7 @@ def test_a_shell_ends_once_its_token_is_revoked(
 ) -> None:
     shell = Silent()
     monkeypatch.setattr(endpoints, "_shell", lambda *_: shell)
+    assert 2 * revocation.CHECK_SECS <= 5
     monkeypatch.setattr(revocation, "CHECK_SECS", 0.05)
     exposed = settings.model_copy(update={"host": "0.0.0.0", "token": SecretStr(TOKEN)})
     with TestClient(create_app(exposed, database=database), base_url="http://10.0.0.9") as other:
