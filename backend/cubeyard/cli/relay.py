@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import ssl
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -56,10 +57,11 @@ def keys(
 
 
 async def _serve(relay: Relay, host: str, port: int) -> None:
-    server = await relay.listen(host, port)
-    over = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, over.set)
-    typer.echo(f"relay on {host}:{port}", err=True)
-    async with server:
-        await over.wait()
+    from cubeyard.emulation.fabric.relay import listen
+
+    with listen(host, port) as listener, suppress(asyncio.CancelledError):
+        serving = asyncio.ensure_future(relay.serve(listener))
+        for number in (signal.SIGTERM, signal.SIGINT):
+            asyncio.get_running_loop().add_signal_handler(number, serving.cancel)
+        typer.echo(f"relay on {host}:{port}", err=True)
+        await serving

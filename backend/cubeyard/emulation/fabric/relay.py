@@ -11,8 +11,11 @@ closes, the other closes too: a fabric ends the runs of disconnected callers.
 from __future__ import annotations
 
 import asyncio
+import socket
 import ssl
-from contextlib import suppress
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -24,28 +27,80 @@ log = structlog.get_logger(__name__)
 
 MAX_CALLERS = 64
 """As many as a fabric takes."""
+HANDSHAKE_SECS = 5.0
+"""From a connection's start to its caller's certificate."""
+MAX_SILENT = 256
+"""Connections without a byte from their caller; each costs a socket."""
+MAX_HANDSHAKES = 32
+"""Handshakes that are not finished; each costs a third of a MiB."""
+BACKLOG = 512
+AGAIN_SECS = 0.1
+
+
+def listen(host: str, port: int) -> socket.socket:
+    family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+    return socket.create_server(address, family=family, backlog=BACKLOG)
 
 
 class Relay:
-    """Listens until it is closed."""
+    """Serves callers until it is cancelled."""
 
     def __init__(self, fabric: Path, keys: Path, api: Path | None = None) -> None:
         """Raises OSError (also ssl.SSLError) for keys that are not there or do not fit."""
         self._sockets = {CALLER_NAME: fabric, **({} if api is None else {WATCHER_NAME: api})}
         self._callers = 0
+        self._silent = Unproved(MAX_SILENT)
+        self._handshakes = Unproved(MAX_HANDSHAKES)
         self._context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=str(keys / "ca.crt"))
         self._context.minimum_version = ssl.TLSVersion.TLSv1_3
         self._context.verify_mode = ssl.CERT_REQUIRED
         self._context.load_cert_chain(keys / "tls.crt", keys / "tls.key")
 
-    async def listen(self, host: str, port: int) -> asyncio.Server:
-        return await asyncio.start_server(self._attend, host, port, ssl=self._context, limit=READ_BYTES)
+    async def serve(self, listener: socket.socket) -> None:
+        """Takes one connection at a time: a crowd of them delays the handshakes of others
+        little."""
+        loop = asyncio.get_running_loop()
+        listener.setblocking(False)
+        tasks: set[asyncio.Task[None]] = set()
+        try:
+            while True:
+                try:
+                    plain, (address, *_) = await loop.sock_accept(listener)
+                except OSError as error:
+                    log.warning("relay_cannot_accept", error=str(error))
+                    await asyncio.sleep(AGAIN_SECS)
+                    continue
+                task = loop.create_task(self._attend(plain, address))
+                tasks.add(task)
+                task.add_done_callback(tasks.discard)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _attend(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        peer = writer.get_extra_info("peername")
+    async def _attend(self, plain: socket.socket, address: str) -> None:
+        try:
+            async with asyncio.timeout(HANDSHAKE_SECS):
+                with self._silent.one_of(address):
+                    await _wait_readable(plain)
+                with self._handshakes.one_of(address):
+                    reader, writer = await self._shake_hands(plain)
+        except (OSError, asyncio.CancelledError):
+            plain.close()
+            return
+        await self._pass_on(reader, writer, address)
+
+    async def _shake_hands(self, plain: socket.socket) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        loop = asyncio.get_running_loop()
+        reader = asyncio.StreamReader(READ_BYTES)
+        protocol = asyncio.StreamReaderProtocol(reader)
+        transport, _ = await loop.connect_accepted_socket(lambda: protocol, plain, ssl=self._context)
+        return reader, asyncio.StreamWriter(transport, protocol, reader, loop)
+
+    async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, address: str) -> None:
         path = self._sockets.get(_common_name(writer.get_extra_info("peercert")))
         if path is None or self._callers >= MAX_CALLERS:
-            log.warning("relay_refused", peer=str(peer))
+            log.warning("relay_refused", peer=address)
             await _close(writer)
             return
         notice_loss(writer.get_extra_info("socket"))
@@ -60,6 +115,41 @@ class Relay:
         finally:
             self._callers -= 1
             await _close(writer)
+
+
+class Unproved:
+    """Connections whose callers have not shown a certificate yet. Where they are too many, the
+    oldest from the address with most of them is closed."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._addresses: dict[asyncio.Task[Any], str] = {}
+
+    @contextmanager
+    def one_of(self, address: str) -> Iterator[None]:
+        """The connection of the current task is among them."""
+        task = asyncio.current_task()
+        assert task is not None
+        if len(self._addresses) >= self._most:
+            crowd = Counter(self._addresses.values()).most_common(1)[0][0]
+            oldest = next(other for other, of in self._addresses.items() if of == crowd)
+            del self._addresses[oldest]
+            oldest.cancel()
+        self._addresses[task] = address
+        try:
+            yield
+        finally:
+            self._addresses.pop(task, None)
+
+
+async def _wait_readable(plain: socket.socket) -> None:
+    loop = asyncio.get_running_loop()
+    readable = asyncio.Event()
+    loop.add_reader(plain, readable.set)
+    try:
+        await readable.wait()
+    finally:
+        loop.remove_reader(plain)
 
 
 async def _both(*directions: Any) -> None:

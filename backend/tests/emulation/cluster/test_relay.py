@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import asyncio
 import re
+import select
 import socket
+import ssl
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +19,10 @@ import orjson
 import pytest
 
 from cubeyard.emulation.deploy.probe import KERNEL, probe
+from cubeyard.emulation.fabric import relay
 from cubeyard.emulation.fabric.client import (
     CALLER_NAME,
+    READ_BYTES,
     REMOTE_SECS,
     FabricClient,
     FabricGoneError,
@@ -29,7 +33,7 @@ from cubeyard.emulation.fabric.fabrics import Fabrics
 from cubeyard.emulation.fabric.hosts import Host, Hosts
 from cubeyard.emulation.fabric.keys import authority, make_all, signed
 from cubeyard.emulation.fabric.place import Place
-from cubeyard.emulation.fabric.relay import Relay
+from cubeyard.emulation.fabric.relay import HANDSHAKE_SECS, MAX_HANDSHAKES, MAX_SILENT, Relay, Unproved, listen
 from cubeyard.emulation.live.captures import Target
 from cubeyard.emulation.live.packets.feed import Ended, feed
 from cubeyard.emulation.live.packets.schemas import StreamRequest
@@ -117,21 +121,18 @@ def port(fabric: Echo, for_api: Echo, keys: Path) -> Iterator[int]:
 def relayed(fabric: Path, keys: Path, for_api: Path) -> Iterator[int]:
     """The port of a relay in front of the fabric."""
     loop = asyncio.new_event_loop()
-    relay = Relay(fabric, keys / "relay", for_api)
-    server = loop.run_until_complete(relay.listen("127.0.0.1", 0))
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
-    yield server.sockets[0].getsockname()[1]
+    with listen("127.0.0.1", 0) as listener:
+        serving = asyncio.run_coroutine_threadsafe(Relay(fabric, keys / "relay", for_api).serve(listener), loop)
+        yield listener.getsockname()[1]
+        serving.cancel()
 
-    async def end() -> None:
-        server.close()
-        mine = asyncio.current_task()
-        rest = [task for task in asyncio.all_tasks() if task is not mine]
-        for task in rest:
-            task.cancel()
-        await asyncio.gather(*rest, return_exceptions=True)
+        async def end() -> None:
+            mine = asyncio.current_task()
+            await asyncio.gather(*(task for task in asyncio.all_tasks() if task is not mine), return_exceptions=True)
 
-    asyncio.run_coroutine_threadsafe(end(), loop).result(10)
+        asyncio.run_coroutine_threadsafe(end(), loop).result(10)
     loop.call_soon_threadsafe(loop.stop)
     thread.join()
     loop.close()
@@ -200,6 +201,74 @@ def test_without_a_key_nothing_is_answered(port: int, fabric: Echo) -> None:
         plain.settimeout(5)
         assert b"result" not in plain.recv(4096)
     assert fabric.connected == 0
+
+
+def _greeting() -> bytes:
+    """The first message of a handshake."""
+    out = ssl.MemoryBIO()
+    beginner = ssl.create_default_context().wrap_bio(ssl.MemoryBIO(), out, server_hostname="relay")
+    with suppress(ssl.SSLWantReadError):
+        beginner.do_handshake()
+    return out.read()
+
+
+def _are_closed(crowd: list[socket.socket], at_least: int, secs: float) -> bool:
+    """Whether the other side closes that number of them within the time."""
+    deadline = time.monotonic() + secs
+    waiting = {item.fileno(): item for item in crowd}
+    while len(crowd) - len(waiting) < at_least and time.monotonic() < deadline:
+        for number in select.select(list(waiting), [], [], 0.1)[0]:
+            try:
+                closed = not waiting[number].recv(READ_BYTES)
+            except ConnectionError:
+                closed = True
+            if closed:
+                del waiting[number]
+    return len(crowd) - len(waiting) >= at_least
+
+
+@pytest.mark.parametrize(("first", "most"), [(b"", MAX_SILENT), (_greeting(), MAX_HANDSHAKES)])
+def test_handshakes_that_end_never_are_few_and_keep_nobody_out(
+    port: int, keys: Path, fabric: Echo, first: bytes, most: int
+) -> None:
+    with ExitStack() as stack:
+        crowd = [stack.enter_context(socket.create_connection(("127.0.0.1", port), 5)) for _ in range(most + 200)]
+        for item in crowd:
+            item.sendall(first)
+        began = time.monotonic()
+        with FabricClient(Remote("127.0.0.1", port, keys / "worker")) as client:
+            assert client.call("ask", x=1) == {"x": 1}
+        assert _are_closed(crowd, 200, HANDSHAKE_SECS / 2), "more than the limit are closed at once"
+        assert time.monotonic() - began < HANDSHAKE_SECS
+    assert fabric.wait_for(0)
+
+
+def test_a_handshake_that_does_not_end_is_closed(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(relay, "HANDSHAKE_SECS", 0.2)
+    for first in (b"", _greeting()):
+        with socket.create_connection(("127.0.0.1", port), 5) as plain:
+            plain.sendall(first)
+            assert _are_closed([plain], 1, 5)
+
+
+def test_a_crowd_at_one_address_closes_none_of_another() -> None:
+    async def wait(unproved: Unproved, address: str) -> None:
+        with unproved.one_of(address):
+            await asyncio.Event().wait()
+
+    async def left() -> list[str]:
+        unproved = Unproved(4)
+        tasks = {}
+        for number, address in enumerate(["b", *"aaaaa", "c"]):
+            tasks[f"{address}{number}"] = asyncio.create_task(wait(unproved, address))
+            await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        alive = [name for name, task in tasks.items() if not task.done()]
+        for task in tasks.values():
+            task.cancel()
+        return alive
+
+    assert asyncio.run(left()) == ["b0", "a4", "a5", "c6"]
 
 
 def test_a_plain_host_is_reached_by_its_relay(port: int, keys: Path, fabric: Echo, tmp_path: Path) -> None:
