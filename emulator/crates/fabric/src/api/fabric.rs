@@ -60,12 +60,14 @@ pub struct Fabric {
 pub enum Rights {
     /// All methods, for workers.
     All,
-    /// Methods that read runs or talk to the programs of servers; no method that makes, changes
-    /// or ends a run.
+    /// Methods that read runs or talk to the programs of servers; no method that makes or ends a
+    /// run, or reaches anything outside its networks.
     Watch,
 }
 
-/// The methods of [`Rights::Watch`], which the API calls for the page.
+/// The methods of [`Rights::Watch`], which the API calls for the page. `tell`, `program`, `chip`
+/// and `registers` may change what programs and chips of a run's own servers do: they answer
+/// the person at the page, which an order to a worker does not.
 const WATCHING: [&str; 10] = [
     "probe",
     "host",
