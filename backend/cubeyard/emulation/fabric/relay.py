@@ -26,7 +26,7 @@ from cubeyard.emulation.fabric.client import CALLER_NAME, READ_BYTES, WATCHER_NA
 log = structlog.get_logger(__name__)
 
 MAX_CALLERS = 64
-"""As many as a fabric takes."""
+"""Callers of each of a fabric's sockets: as many as it takes."""
 HANDSHAKE_SECS = 5.0
 """From a connection's start to its caller's certificate."""
 MAX_SILENT = 256
@@ -48,7 +48,7 @@ class Relay:
     def __init__(self, fabric: Path, keys: Path, api: Path | None = None) -> None:
         """Raises OSError (also ssl.SSLError) for keys that are not there or do not fit."""
         self._sockets = {CALLER_NAME: fabric, **({} if api is None else {WATCHER_NAME: api})}
-        self._callers = 0
+        self._callers: Counter[Path] = Counter()
         self._silent = Unproved(MAX_SILENT)
         self._handshakes = Unproved(MAX_HANDSHAKES)
         self._context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=str(keys / "ca.crt"))
@@ -99,12 +99,12 @@ class Relay:
 
     async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, address: str) -> None:
         path = self._sockets.get(_common_name(writer.get_extra_info("peercert")))
-        if path is None or self._callers >= MAX_CALLERS:
+        if path is None or self._callers[path] >= MAX_CALLERS:
             log.warning("relay_refused", peer=address)
             await _close(writer)
             return
         notice_loss(writer.get_extra_info("socket"))
-        self._callers += 1
+        self._callers[path] += 1
         try:
             inner_reader, inner_writer = await asyncio.open_unix_connection(str(path), limit=READ_BYTES)
         except OSError as error:
@@ -113,7 +113,7 @@ class Relay:
             await _both(_pass(reader, inner_writer), _pass(inner_reader, writer))
             await _close(inner_writer)
         finally:
-            self._callers -= 1
+            self._callers[path] -= 1
             await _close(writer)
 
 

@@ -203,6 +203,21 @@ def test_without_a_key_nothing_is_answered(port: int, fabric: Echo) -> None:
     assert fabric.connected == 0
 
 
+def test_callers_with_the_key_of_the_api_keep_out_no_worker(
+    port: int, keys: Path, fabric: Echo, for_api: Echo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(relay, "MAX_CALLERS", 4)
+    with ExitStack() as stack:
+        for _ in range(4):
+            stack.enter_context(FabricClient(Remote("127.0.0.1", port, keys / "api")))
+        assert for_api.wait_for(4)
+        with FabricClient(Remote("127.0.0.1", port, keys / "worker")) as worker:
+            assert worker.call("ask", x=1) == {"x": 1}
+        with pytest.raises(FabricGoneError), FabricClient(Remote("127.0.0.1", port, keys / "api")) as another:
+            another.call("ask")
+    assert fabric.wait_for(0)
+
+
 def _greeting() -> bytes:
     """The first message of a handshake."""
     out = ssl.MemoryBIO()

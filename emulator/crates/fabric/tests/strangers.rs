@@ -4,9 +4,10 @@ mod common;
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use common::{Container, Host, can_emulate, connect, describe, fresh_run, row};
 use cubeyard_fabric::host::namespace;
@@ -374,5 +375,46 @@ fn the_socket_for_the_api_makes_and_ends_no_run() {
     }
     let mut again = OtherUser::connect(&host.folder().join("api"));
     assert_eq!(again.call("runs", &json!({}))["result"]["runs"][0]["run"], *run);
+    host.ask("destroy", json!({"run": run}));
+}
+
+#[test]
+fn callers_of_the_apis_socket_keep_out_no_worker() {
+    if !can_emulate("callers_of_the_apis_socket_keep_out_no_worker") {
+        return;
+    }
+    let mut host = Host::start_for(NOBODY);
+    let crowd: Vec<_> = (0..80)
+        .map(|_| UnixStream::connect(host.folder().join("api")).expect("it listens"))
+        .collect();
+    let mut worker = OtherUser::connect(&host.folder().join("socket"));
+    let answer = worker.call("runs", &json!({}));
+    assert!(answer.get("result").is_some(), "{answer}");
+    let mut line = String::new();
+    let mut last = BufReader::new(crowd.last().expect("a crowd"));
+    last.read_line(&mut line).expect("an answer");
+    assert!(line.contains("too many callers"), "{line}");
+
+    let began = Instant::now();
+    let probes: Vec<Value> = (0..200).map(|_| host.ask("probe", json!({}))).collect();
+    assert!(began.elapsed() < Duration::from_secs(8), "{:?}", began.elapsed());
+    assert!(probes.iter().all(|probe| *probe == probes[0]));
+}
+
+#[test]
+fn a_caller_gets_each_frame_once_however_often_it_subscribes() {
+    if !can_emulate("a_caller_gets_each_frame_once_however_often_it_subscribes") {
+        return;
+    }
+    let mut host = Host::start();
+    let run = host.build(&bcube());
+    for _ in 0..3 {
+        host.ask("subscribe", json!({"run": run}));
+    }
+    host.frames.clear();
+    let ticks: Vec<u64> = (0..6)
+        .map(|_| host.next_frame()["tick"].as_u64().expect("a number"))
+        .collect();
+    assert!(ticks.windows(2).all(|pair| pair[0] < pair[1]), "{ticks:?}");
     host.ask("destroy", json!({"run": run}));
 }

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use super::capture::{self, Captures};
 use super::owners::{Owners, end_with_caller};
+use super::probes::Probes;
 use super::server::{Callers, write_line};
 use crate::error::{During, FabricError, Result};
 use crate::host::clock::monotonic_nanos;
@@ -20,7 +21,6 @@ use crate::host::strays::{ContainerId, processes_of, remove_strays};
 use crate::host::{namespace, probe, underlay};
 use crate::journal::State;
 use crate::names::RunId;
-use crate::network::hosts::Hosts;
 use crate::network::{MAX_SERVERS, Network};
 use crate::reap;
 use crate::run::{FrameSender, Homes, NodeSignal, Request, Run, Setup};
@@ -53,6 +53,7 @@ pub struct Fabric {
     pub(super) callers: Callers,
     /// Packet captures that are running.
     pub(super) captures: Captures,
+    probes: Probes,
 }
 
 /// The methods that a socket offers.
@@ -84,6 +85,8 @@ const WATCHING: [&str; 10] = [
 /// A connected caller.
 #[derive(Debug)]
 pub struct Caller {
+    /// Its place among all callers so far.
+    pub number: usize,
     /// Its user, from the kernel: the caller cannot choose it.
     pub user: u32,
     /// The methods of the socket that it connected to.
@@ -151,6 +154,7 @@ impl Fabric {
             owners: Owners::default(),
             callers: Callers::default(),
             captures: Captures::default(),
+            probes: Probes::default(),
         })
     }
 
@@ -164,7 +168,7 @@ impl Fabric {
             return Err(FabricError::denied(message));
         }
         match method {
-            "probe" => probe_with(&params),
+            "probe" => self.probes.answer(&params),
             "host" => Ok(json!({"at_nanos": monotonic_nanos(), "cores": probe::cores(),
                 "memory_free_bytes": probe::memory_free_bytes()})),
             "prepare" => self.prepare(params, caller),
@@ -228,7 +232,11 @@ impl Fabric {
                 };
                 self.ask(caller, &params, Request::Registers { server, register })
             }
-            "subscribe" => self.ask(caller, &params, Request::Subscribe(caller.frames.clone())),
+            "subscribe" => self.ask(
+                caller,
+                &params,
+                Request::Subscribe(caller.number, caller.frames.clone()),
+            ),
             "capture" => serde_json::to_value(capture::answer(self, params, caller)?)
                 .during(|| "writing a capture".to_owned()),
             "destroy" => {
@@ -468,22 +476,6 @@ pub(super) fn end_process() -> Result<Value> {
 fn strays_of(params: &Value) -> Result<Vec<ContainerId>> {
     let strays = params.get("strays").cloned().unwrap_or_else(|| json!([]));
     serde_json::from_value(strays).map_err(|error| FabricError::malformed(format!("strays: {error}")))
-}
-
-/// Features of this host. If the caller names hosts, also the MTU between them.
-fn probe_with(params: &Value) -> Result<Value> {
-    let mut said =
-        serde_json::to_value(probe::probe()).map_err(|error| FabricError::system("probing", error))?;
-    if let Some(hosts) = params.get("hosts") {
-        let hosts: Hosts = serde_path_to_error::deserialize(hosts)
-            .map_err(|error| FabricError::malformed(format!("hosts.{}: {}", error.path(), error.inner())))?;
-        hosts.check("hosts", 0)?;
-        match underlay::mtu(&hosts, "hosts") {
-            Ok(mtu) => said["underlay_mtu"] = json!(mtu),
-            Err(error) => said["reasons"]["underlay"] = json!(error.message),
-        }
-    }
-    Ok(said)
 }
 
 /// Checks that packets fit the network between the hosts, and that no other run here uses the VXLAN

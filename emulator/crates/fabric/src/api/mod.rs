@@ -29,12 +29,13 @@
 //!
 //! `socket_file` makes the socket, `server` reads and writes lines, `fabric` dispatches the methods
 //! to the runs, `owners` ends runs after their caller has disconnected, `starter` ends the program
-//! after its starter has exited, `capture` returns packets of a link. `run/verbs/` implements the
-//! methods of runs.
+//! after its starter has exited, `capture` returns packets of a link, `probes` features of this
+//! host. `run/verbs/` implements the methods of runs.
 
 mod capture;
 mod fabric;
 mod owners;
+mod probes;
 mod server;
 mod socket_file;
 mod starter;

@@ -17,7 +17,7 @@ use crate::error::{FabricError, Result};
 
 /// Longest request.
 const MAX_LINE_BYTES: u64 = 16 * 1024 * 1024;
-/// Callers at a time.
+/// Callers of each socket at a time: callers of one cannot keep out those of the other.
 const MAX_CALLERS: usize = 64;
 /// Frames that wait for a caller that does not read, half a minute of them. Further frames are
 /// dropped, which leaves a gap in the numbers of ticks.
@@ -26,23 +26,21 @@ const MAX_FRAMES_WAITING: usize = 300;
 /// Number of connected callers.
 #[derive(Debug, Default)]
 pub(super) struct Callers {
-    now: AtomicUsize,
+    workers: AtomicUsize,
+    watchers: AtomicUsize,
     so_far: AtomicUsize,
 }
 
 impl Callers {
-    /// One more is connected; how many that makes.
-    fn come(&self) -> usize {
-        self.so_far.fetch_add(1, Ordering::SeqCst);
-        self.now.fetch_add(1, Ordering::SeqCst) + 1
-    }
-
-    fn go(&self) {
-        self.now.fetch_sub(1, Ordering::SeqCst);
+    fn of(&self, rights: Rights) -> &AtomicUsize {
+        match rights {
+            Rights::All => &self.workers,
+            Rights::Watch => &self.watchers,
+        }
     }
 
     pub(super) fn now(&self) -> usize {
-        self.now.load(Ordering::SeqCst)
+        self.workers.load(Ordering::SeqCst) + self.watchers.load(Ordering::SeqCst)
     }
 
     /// How many have ever connected.
@@ -56,16 +54,17 @@ pub fn serve(fabric: &Arc<Fabric>, path: &Path, rights: Rights) -> Result<()> {
     let listener = listen(path, fabric.uid())?;
     for stream in listener.incoming() {
         let Ok(stream) = stream else { continue };
-        let busy = fabric.callers.come() > MAX_CALLERS;
+        let number = fabric.callers.so_far.fetch_add(1, Ordering::SeqCst);
+        let busy = fabric.callers.of(rights).fetch_add(1, Ordering::SeqCst) >= MAX_CALLERS;
         let spawned = std::thread::Builder::new().name("caller".to_owned()).spawn({
             let fabric = fabric.clone();
             move || {
-                attend(&fabric, stream, rights, busy);
-                fabric.callers.go();
+                attend(&fabric, stream, number, rights, busy);
+                fabric.callers.of(rights).fetch_sub(1, Ordering::SeqCst);
             }
         });
         if spawned.is_err() {
-            fabric.callers.go();
+            fabric.callers.of(rights).fetch_sub(1, Ordering::SeqCst);
         }
     }
     Ok(())
@@ -97,7 +96,7 @@ pub fn stop_on_signal<'a>(fabric: &Fabric, sockets: impl IntoIterator<Item = &'a
     }
 }
 
-fn attend(fabric: &Arc<Fabric>, stream: UnixStream, rights: Rights, busy: bool) {
+fn attend(fabric: &Arc<Fabric>, stream: UnixStream, number: usize, rights: Rights, busy: bool) {
     let Ok(output) = stream.try_clone() else { return };
     let output = Arc::new(Mutex::new(output));
     let peer = socket_peercred(&stream);
@@ -128,6 +127,7 @@ fn attend(fabric: &Arc<Fabric>, stream: UnixStream, rights: Rights, busy: bool) 
         return;
     };
     let caller = Caller {
+        number,
         user,
         rights,
         frames,

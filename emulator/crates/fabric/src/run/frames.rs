@@ -51,9 +51,9 @@ struct FrameLine<'a> {
 /// Where a caller's frames go.
 pub type FrameSender = SyncSender<Arc<str>>;
 
-/// Callers that get every frame.
+/// Callers that get every frame, by their numbers.
 #[derive(Debug, Default)]
-pub struct Subscribers(Vec<FrameSender>);
+pub struct Subscribers(BTreeMap<usize, FrameSender>);
 
 impl Subscribers {
     /// Whether nobody subscribes.
@@ -61,9 +61,9 @@ impl Subscribers {
         self.0.is_empty()
     }
 
-    /// Adds a caller.
-    pub fn add(&mut self, subscriber: FrameSender) {
-        self.0.push(subscriber);
+    /// Adds a caller, who gets each frame once, however often it subscribes.
+    pub fn add(&mut self, caller: usize, subscriber: FrameSender) {
+        self.0.insert(caller, subscriber);
     }
 
     /// Sends a frame to all subscribers. A caller that does not read misses frames; a disconnected
@@ -73,7 +73,7 @@ impl Subscribers {
         let line: Arc<str> = serde_json::to_string(&line)
             .during(|| "writing a frame".to_owned())?
             .into();
-        self.0.retain(|subscriber| {
+        self.0.retain(|_, subscriber| {
             let sent = subscriber.try_send(line.clone());
             !matches!(sent, Err(TrySendError::Disconnected(_)))
         });

@@ -122,7 +122,7 @@ pub enum Request {
     /// Open an end of a link for a packet capture, and send it there.
     Capture(CaptureTarget, Sender<CaptureSocket>),
     /// Send every frame from now on.
-    Subscribe(FrameSender),
+    Subscribe(usize, FrameSender),
     /// Remove the run with all its kernel objects.
     Destroy {
         /// Also end the processes in containers, which the caller removes otherwise.

@@ -194,7 +194,7 @@ impl RunThread {
                 let _ = sender.send(socket);
                 Value::from(interface)
             }),
-            Request::Subscribe(subscriber) => answer(subscribe::subscribe(run, subscriber)),
+            Request::Subscribe(caller, subscriber) => answer(subscribe::subscribe(run, caller, subscriber)),
             Request::Destroy { end_processes } => {
                 let destroyed = destroy::destroy(run, end_processes);
                 self.is_over = destroyed.is_ok();

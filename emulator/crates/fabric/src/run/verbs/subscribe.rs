@@ -13,13 +13,13 @@ pub struct Subscribed {
 }
 
 /// Adds a subscriber.
-pub fn subscribe(run: &mut RunState, subscriber: FrameSender) -> Subscribed {
+pub fn subscribe(run: &mut RunState, caller: usize, subscriber: FrameSender) -> Subscribed {
     if run.subscribers.is_empty() {
         // The first frame has to cover one tick, not all the time since somebody subscribed last.
         let _ = run.telemetry.read(0, &mut run.kernels, &run.nodes);
         run.workload.columns();
         run.latencies.take();
     }
-    run.subscribers.add(subscriber);
+    run.subscribers.add(caller, subscriber);
     Subscribed { hz: 10 }
 }
