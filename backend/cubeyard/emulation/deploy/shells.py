@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
@@ -24,6 +26,7 @@ from cubeyard.kit.ids import new_id
 Json = dict[str, Any]
 
 CALL_SECS = 20
+LOOK_SECS = 1.0
 READ_BYTES = 32 * 1024
 MARK = "CUBEYARD_TERMINAL"
 REAP = f'''shell=$1
@@ -171,12 +174,29 @@ class Shell:
         """End it and what it has started. Harmless for one that has ended."""
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
-        with contextlib.suppress(ProblemError), _api(self._engine) as api:
-            if api.inspect_container(self._container)["State"].get("Status") == "running":
-                self._script(api, REAP, self._mark, self._number)
+        if not self._reap():
+            threading.Thread(target=self._reap_after_the_fault, name="reap-shell", daemon=True).start()
         with contextlib.suppress(OSError):
             self._response.close()
         self._api.close()
+
+    def _reap(self) -> bool:
+        """False if the server is frozen, where nothing can be started or ended."""
+        state = "gone"
+        with contextlib.suppress(ProblemError):
+            state = self.state()
+            if state == "running":
+                with _api(self._engine) as api:
+                    self._script(api, REAP, self._mark, self._number)
+                return True
+        if state == "running":  # and frozen before the script was through
+            with contextlib.suppress(ProblemError):
+                state = self.state()
+        return state != "paused"
+
+    def _reap_after_the_fault(self) -> None:
+        while not self._reap():
+            time.sleep(LOOK_SECS)
 
 
 def container_of(api: Any, owner: str, run_id: str, server: tuple[int, str]) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 import time
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -12,10 +14,12 @@ from pydantic import SecretStr
 from starlette.testclient import WebSocketDenialResponse
 
 from cubeyard.app import create_app
+from cubeyard.emulation.deploy import shells
 from cubeyard.emulation.live.terminal import endpoints, session
 from cubeyard.kit.auth import revocation
 from cubeyard.kit.auth.guard import COOKIE
 from cubeyard.kit.db import Database
+from cubeyard.kit.errors import ProblemError
 from cubeyard.settings import Settings
 from tests.emulation.live.test_api import API, ASKED
 
@@ -145,6 +149,34 @@ def test_a_shell_ends_once_its_token_is_revoked(
             assert other.delete(f"{API}/tokens/{made['id']}", headers=configured).status_code == 204
             assert "The token was revoked" in socket.receive_json()["reason"]
     assert shell.closed.is_set()
+
+
+@pytest.mark.parametrize("pauses_during_the_script", [False, True])
+def test_a_shell_that_is_closed_in_a_frozen_server_ends_after_the_fault(
+    monkeypatch: pytest.MonkeyPatch, pauses_during_the_script: bool
+) -> None:
+    states = ["running"] * pauses_during_the_script + ["paused"] * 3 + ["running"]
+    scripts: list[tuple[str, ...]] = []
+    reaped = threading.Event()
+
+    def script(_shell: shells.Shell, _api: object, *words: str) -> str:
+        scripts.append(words)
+        if states:
+            raise ProblemError(503, "docker-gone", "The container is paused.")
+        reaped.set()
+        return ""
+
+    monkeypatch.setattr(shells, "LOOK_SECS", 0.01)
+    monkeypatch.setattr(shells, "_api", lambda _engine: nullcontext())
+    monkeypatch.setattr(shells.Shell, "state", lambda _shell: states.pop(0))
+    monkeypatch.setattr(shells.Shell, "_script", script)
+    shell = object.__new__(shells.Shell)
+    ours, theirs = socket.socketpair()
+    vars(shell).update(_engine="", _mark="m", _number="7", _socket=ours, _response=ours, _api=theirs)
+    shell.close()
+    assert reaped.wait(5)
+    assert scripts[-1] == (shells.REAP, "m", "7")
+    assert len(scripts) == 1 + pauses_during_the_script
 
 
 def test_a_new_size_is_not_typing(
