@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -61,3 +62,11 @@ def test_what_is_for_the_api_is_where_it_is_mounted(tmp_path: Path) -> None:
     (inner / "docker.json").write_text("{}")
     take_back(settings)
     assert not (inner / "docker.json").exists(), "the worker keeps its note for the API in the shared folder"
+
+
+def test_the_how_to_of_several_hosts_gives_the_api_a_socket_and_a_key() -> None:
+    text = (ROOT / "docs" / "how-to" / "several-hosts.md").read_text()
+    (served,) = re.findall(r"cubeyard-fabric serve .*?--api-socket (\S+)", text)
+    (relayed,) = re.findall(r"cubeyard relay .*?--api (\S+)", text)
+    assert served == relayed
+    assert "`keys/api`" in text
