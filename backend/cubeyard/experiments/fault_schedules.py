@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from math import log1p
+from math import inf, log1p
 from typing import Annotated, Any
 
 from pydantic import Field, model_validator
@@ -76,20 +76,24 @@ FaultSchedules = Annotated[
 def drawn(engine: Engine, spec: Mapping[str, Any], document: Mapping[str, Any]) -> list[Json]:
     """The faults that an experiment's schedules draw, each schedule's in order of time.
 
-    `document` has `fault_schedules`, and the slice of an emulation, outside of which nothing
-    breaks. Raises a 422 that names a schedule whose kinds hit nothing of the network, and one if
-    there are more faults than an experiment may have.
+    `document` has `fault_schedules`, and the settings of an emulation: nothing breaks outside of
+    its slice or after its end. Raises a 422 that names a schedule whose kinds hit nothing of the
+    network, and one if there are more faults than an experiment may have.
     """
     schedules = [
         FaultSchedule.model_validate(fault_schedule) for fault_schedule in document.get("fault_schedules") or []
     ]
     if not schedules:
         return []
-    part = (document.get("emulation") or {}).get("slice")
-    names = _names(engine.emulation_network(spec, part))
+    emulation = document.get("emulation") or {}
+    names = _names(engine.emulation_network(spec, emulation.get("slice")))
+    ends = emulation.get("seconds", inf)
     busy: dict[str, float] = {}
     matches = [
-        item for at, each in enumerate(schedules) for item in _drawn(each, names, busy, f"body.fault_schedules.{at}")
+        item
+        for at, each in enumerate(schedules)
+        for item in _drawn(each, names, busy, f"body.fault_schedules.{at}")
+        if item["at_secs"] < ends
     ]
     total = len(matches) + len(document.get("faults") or [])
     if total > MAX_FAULTS:

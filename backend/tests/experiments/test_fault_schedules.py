@@ -103,6 +103,14 @@ def test_a_slice_is_struck_only_within(engine: Engine) -> None:
     assert {name for item in drawn(engine, SPEC, request) for name in item["target"]["names"]} <= {"00", "01"}
 
 
+def test_nothing_is_drawn_after_the_end_of_an_emulation(engine: Engine) -> None:
+    request = {"fault_schedules": [SCHEDULE | {"count": 50}]}
+    every = drawn(engine, SPEC, request)
+    assert every[-1]["at_secs"] > 20
+    ends = drawn(engine, SPEC, request | {"emulation": {"seconds": 20}})
+    assert ends == [fault for fault in every if fault["at_secs"] < 20]
+
+
 @pytest.mark.parametrize(
     ("change", "field", "told"),
     [

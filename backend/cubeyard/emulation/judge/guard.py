@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from cubeyard.emulation.measure.window import Reading
+from cubeyard.emulation.measure.window import EPSILON_SECS, Reading
 from cubeyard.experiments.hypotheses import Hypothesis
 from cubeyard.experiments.scenario.verdict import NO_FAULT, WORST
 
@@ -51,7 +51,7 @@ class Guard:
 
     def __init__(self, hypothesis: Hypothesis | None) -> None:
         self.hypothesis = hypothesis
-        self._broken_secs = self._delayed_secs = 0.0
+        self._watched_secs = self._broken_secs = self._delayed_secs = 0.0
         self._before = Reading(0.0, 0.0, 0)
         """The rates of all readings from before the first fault, added up."""
         self._before_count = 0
@@ -108,6 +108,7 @@ class Guard:
         most = self.hypothesis.metric == "stalled-flows"
         if self.worst is None or (value > self.worst if most else value < self.worst):
             self.worst = value
+        self._watched_secs += secs
         if self._misses(value):
             self.violations += 1
             self._broken_secs += secs
@@ -115,7 +116,7 @@ class Guard:
             self._delayed_secs += 0.0 if foreseen else delayed * secs
         else:
             self._broken_secs = self._delayed_secs = 0.0
-        if self._broken_secs < self.hypothesis.for_secs - 1e-6 or self.broken_at_secs is not None:
+        if self._broken_secs < self.hypothesis.for_secs - EPSILON_SECS or self.broken_at_secs is not None:
             return False
         self.broken_at_secs = at_secs
         self.delayed = self._delayed_secs / self._broken_secs if self._broken_secs > 0 else delayed
@@ -135,14 +136,18 @@ class Guard:
 
     def outcome(self, struck: Struck) -> Literal["held", "broken", "inconclusive", "not-tested", "none"]:
         """Inconclusive where this machine delayed the run while the hypothesis was not met, against
-        expectation."""
+        expectation, and where the end of the run cut a fault or a violation short. Not tested where
+        no violation could have lasted long enough."""
         if self.hypothesis is None:
             return "none"
         if self.broken_at_secs is not None:
             return "inconclusive" if self.delayed >= DELAYED_SHARE else "broken"
-        if self.worst is None or struck.missing:
+        if self.worst is None or struck.missing or self._watched_too_short(self.hypothesis):
             return "not-tested"
-        return "inconclusive" if struck.short else "held"
+        return "inconclusive" if struck.short or self._broken_secs > 0 else "held"
+
+    def _watched_too_short(self, hypothesis: Hypothesis) -> bool:
+        return self._watched_secs < hypothesis.for_secs - EPSILON_SECS
 
     def document(self, struck: Struck) -> Json:
         """The verdict for the report, with the hypothesis's own fields."""
@@ -164,12 +169,15 @@ class Guard:
         why = " ".join([*([] if struck.any else [NO_FAULT]), *struck.missing, *struck.late, *struck.short])
         if self.worst is None:
             return f"{name} was not tested. {why or 'Nothing was received before the first fault.'}"
+        good, bad = ("below", "above") if most else ("above", "below")
         if self.broken_at_secs is None:
-            reported = f"{name} stayed at or {'below' if most else 'above'} {bound}, or recovered within {secs}."
+            reported = f"{name} stayed at or {good} {bound}, or recovered within {secs}."
+            if self._watched_too_short(hypothesis):
+                reported = f"{name} was not tested: {self._watched_secs:.1f} s were watched, and only {secs} {bad} {bound} break it."
+            elif self._broken_secs > 0:
+                reported = f"{name} was {bad} {bound} for the last {self._broken_secs:.1f} s: the run ended before that lasted {secs}."
             return f"{reported} {why}".rstrip()
-        reported = (
-            f"{name} stayed {'above' if most else 'below'} {bound} for {secs} (until {self.broken_at_secs:.1f} s)"
-        )
+        reported = f"{name} stayed {bad} {bound} for {secs} (until {self.broken_at_secs:.1f} s)"
         if self.outcome(struck) == "broken":
             return f"{reported}. {why}".rstrip()
         return f"{reported}, but the run was delayed in {self.delayed:.0%} of that time: this machine may have been the limit."

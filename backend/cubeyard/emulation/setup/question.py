@@ -13,6 +13,7 @@ from cubeyard.emulation.network import network as networks
 from cubeyard.emulation.network.network import Network
 from cubeyard.emulation.network.programs import programmed
 from cubeyard.emulation.network.services import hosted
+from cubeyard.emulation.setup.duration import refuse_too_short
 from cubeyard.emulation.setup.estimate import Estimate, estimate, refuse_oversize
 from cubeyard.emulation.setup.flows import Flow, flows_of
 from cubeyard.emulation.setup.prediction import Prediction, predict
@@ -74,6 +75,8 @@ def read(engine: Engine, document: Json) -> Question:
     refuse_oversize(network, settings, engine.hosts, len(beside))
     seed = document["seeds"][0]
     schedule = Schedule.read(engine, network, document["faults"], seed)
+    hypotheses = [Hypothesis.model_validate(claim.model_dump()) for claim in claims_of(document)]
+    refuse_too_short(settings, schedule.faults, upgrade, hypotheses)
 
     requests = requests_of(engine, network, document["workload"], seed, settings)
     workload = document["workload"] if requests is None else requests.matrix(network)
@@ -104,7 +107,7 @@ def read(engine: Engine, document: Json) -> Question:
             rates_over_path * 1e9
             for rates_over_path in engine.rates_over_paths(network.spec, paths, network.rate_bits_per_sec / 1e9)
         ],
-        [Hypothesis.model_validate(claim.model_dump()) for claim in claims_of(document)],
+        hypotheses,
         upgrade,
         requests,
         beside,

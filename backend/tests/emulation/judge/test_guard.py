@@ -90,7 +90,8 @@ def test_it_is_broken_by_the_first_violation_that_lasts(
     assert reported == [abort and i == broken for i in range(len(values))], "it is said once"
     assert guard.violations == sum(wrong)
     assert guard.worst == (((max if most else min)(values) / share) if values else None)
-    assert guard.outcome(STRUCK) == ("not-tested" if not values else "held" if broken is None else "broken")
+    left = "not-tested" if len(values) < lasts else "inconclusive" if wrong[-1] else "held"
+    assert guard.outcome(STRUCK) == (left if broken is None else "broken")
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -143,6 +144,27 @@ def test_a_fault_that_did_not_happen_leaves_a_hypothesis_untested_but_not_one_th
     assert guard.outcome(Struck(True, (missing,))) == ("broken" if broken else "not-tested")
     assert guard.outcome(Struck(True, short=(short,))) == ("broken" if broken else "inconclusive")
     assert short in guard.document(Struck(True, short=(short,)))["sentence"]
+
+
+@pytest.mark.parametrize(
+    ("values", "outcome", "sentence"),
+    [
+        ([60], "not-tested", "Goodput was not tested: 0.1 s were watched, and only 0.25 s below 5e-05 Mb/s break it."),
+        ([40], "not-tested", "Goodput was not tested: 0.1 s were watched, and only 0.25 s below 5e-05 Mb/s break it."),
+        (
+            [60, 40],
+            "inconclusive",
+            "Goodput was below 5e-05 Mb/s for the last 0.1 s: the run ended before that lasted 0.25 s.",
+        ),
+        ([40, 60], "held", "Goodput stayed at or above 5e-05 Mb/s, or recovered within 0.25 s."),
+    ],
+)
+def test_what_no_violation_could_break_is_not_tested_and_one_under_way_at_the_end_is_inconclusive(
+    values: list[int], outcome: str, sentence: str
+) -> None:
+    guard, _ = watched(Hypothesis(metric="goodput", bound=50, for_secs=0.25), values)
+    result = guard.document(STRUCK)
+    assert (result["outcome"], result["sentence"]) == (outcome, sentence)
 
 
 def test_a_run_without_a_hypothesis_says_so() -> None:

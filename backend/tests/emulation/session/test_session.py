@@ -163,7 +163,8 @@ def test_a_fault_that_is_late_keeps_its_length(engine: Engine, place: Place, fab
     sink = Kept()
     sink.pause = (0.3, 0.8)
     pulled = {"at_secs": 0.4, "until_secs": 0.8, "kind": "cable-pulled", "target": {"names": ["00/<0,0>"]}}
-    slow = question(engine, faults=[pulled], seconds=2.6, hypothesis={"metric": "goodput", "bound": 0.0})
+    easy = {"metric": "goodput", "bound": 0.0, "for_secs": 0.5}
+    slow = question(engine, faults=[pulled], seconds=2.6, hypothesis=easy)
     report = run(place, slow, sink)
     (fault,) = report["faults"]
     assert fault["at_secs"] == 0.4
@@ -183,7 +184,7 @@ def test_a_late_fault_that_the_end_cuts_short_leaves_the_run_inconclusive(
     sink = Kept()
     sink.pause = (0.3, 0.9)
     pulled = {"at_secs": 0.4, "until_secs": 1.2, "kind": "cable-pulled", "target": {"names": ["00/<0,0>"]}}
-    slow = question(engine, faults=[pulled], hypothesis={"metric": "goodput", "bound": 0.0})
+    slow = question(engine, faults=[pulled], hypothesis={"metric": "goodput", "bound": 0.0, "for_secs": 0.1})
     report = run(place, slow, sink)
     (fault,) = report["faults"]
     assert fault["lasted_secs"] < fault["planned_secs"] == 0.8
@@ -325,7 +326,9 @@ def test_a_hypothesis_about_a_fault_that_did_not_happen_is_not_tested(
     fabric.fails = {"inject"}
     pulled = {"at_secs": at_secs, "kind": "cable-pulled", "target": {"names": ["00/<0,0>"]}}
     sink = Kept()
-    report = run(place, question(engine, faults=[pulled], hypothesis={"metric": "goodput", "bound": 1.0}), sink)
+    sink.over_after = "second"
+    asked = question(engine, faults=[pulled], seconds=12, hypothesis={"metric": "goodput", "bound": 1.0})
+    report = run(place, asked, sink)
     assert report["verdict"]["outcome"] == "not-tested"
     assert "f1 (cable-pulled of 00/<0,0>) was not injected" in report["verdict"]["sentence"]
     assert [frame["state"] for frame in sink.of("fault")] == ["failed"]
@@ -336,7 +339,7 @@ def test_a_share_of_the_baseline_is_not_tested_without_a_fault(engine: Engine, p
     report = run(place, question(engine, hypothesis={"metric": "goodput-share", "bound": 0.9, "for_secs": 0.3}), Kept())
     assert report["verdict"]["outcome"] == "not-tested"
     upgraded_share = upgraded(engine, 0.4)
-    upgraded_share.hypotheses.append(Hypothesis(metric="goodput-share", bound=0.01))
+    upgraded_share.hypotheses.append(Hypothesis(metric="goodput-share", bound=0.01, for_secs=0.3))
     assert run(place, upgraded_share, Kept())["verdict"]["outcome"] == "held", "an upgrade is a test of it"
 
 
@@ -355,8 +358,9 @@ def test_abt_is_of_the_flows_that_a_fault_leaves_a_path(engine: Engine, place: P
 
 def test_a_violation_that_does_not_last_is_forgiven(engine: Engine, place: Place, fabric: Scripted) -> None:
     sink = Kept()
-    off = {"at_secs": 0.4, "until_secs": 0.5, "kind": "switch-off", "target": {"names": ["<1,1>"]}}
-    request = question(engine, faults=[off], hypothesis={"metric": "goodput-share", "bound": 0.99, "for_secs": 3})
+    off = {"at_secs": 0.4, "until_secs": 0.9, "kind": "switch-off", "target": {"names": ["<1,1>"]}}
+    claim = {"metric": "goodput-share", "bound": 0.9, "for_secs": 2}
+    request = question(engine, faults=[off], seconds=3, hypothesis=claim)
     assert run(place, request, sink)["verdict"]["outcome"] == "held"
 
 

@@ -223,6 +223,9 @@ def test_what_is_wrong_whatever_is_taken_stays_an_error(engine: Engine, monkeypa
     with pytest.raises(ProblemError) as refused:
         fit(engine, document_of(SMALL, faults=[{"kind": "down", "target": {"names": ["nowhere"]}}]))
     assert refused.value.errors[0].field.startswith("body.faults.0")
+    with pytest.raises(ProblemError) as refused:
+        fit(engine, document_of(SMALL, faults=[{"kind": "down", "target": {"names": ["00"]}, "at_secs": 30}]))
+    assert refused.value.errors[0].field == "body.faults.0.at_secs", "its device is inside"
     monkeypatch.setattr(estimates, "memory_free_bytes", lambda: 0)
     with pytest.raises(ProblemError) as refused:
         fit(engine, document_of(PAPER))

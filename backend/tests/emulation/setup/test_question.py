@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -184,6 +185,45 @@ def test_what_cannot_be_run_is_refused_with_the_reason(engine: Engine, fields: J
     with pytest.raises((ProblemError, PlanRejectedError)) as refused:
         question(engine, **fields)
     assert said in f"{refused.value.detail} {refused.value.errors}"
+
+
+CABLE = {"kind": "cable-pulled", "target": {"names": ["00/<0,0>"]}}
+SHARE = {"metric": "goodput-share", "bound": 0.9}
+
+
+@pytest.mark.parametrize(
+    ("at_secs", "hypothesis", "field", "limit"),
+    [
+        ([9], None, "body.faults.0.at_secs", "less than 4"),
+        ([1, 4], None, "body.faults.1.at_secs", "less than 4"),
+        ([3], SHARE, "body.emulation.hypothesis.for_secs", "at most 0.8"),
+        ([2], SHARE, "body.emulation.hypothesis.for_secs", "at most 1.8"),
+        ([1.5, 3], SHARE, None, None),
+        ([3], {**SHARE, "for_secs": 0.8}, None, None),
+        ([], {"metric": "goodput", "bound": 1e12, "for_secs": 4}, "body.emulation.hypothesis.for_secs", "at most 3.8"),
+        ([], {"metric": "goodput", "bound": 1e12}, None, None),
+        ([3.999], None, None, None),
+    ],
+)
+def test_a_run_that_is_too_short_for_a_fault_or_a_hypothesis_is_refused(
+    engine: Engine, at_secs: list[float], hypothesis: Json | None, field: str | None, limit: str | None
+) -> None:
+    faults = [{**CABLE, "at_secs": at} for at in at_secs]
+    with nullcontext() if field is None else pytest.raises(ProblemError) as refused:
+        question(engine, faults=faults, emulation={"seconds": 4, "hypothesis": hypothesis})
+    if refused is not None:
+        (error,) = refused.value.errors
+        assert (error.field, error.limit) == (field, limit)
+
+
+def test_the_second_of_two_hypotheses_is_named_by_its_place(engine: Engine) -> None:
+    request = {"plan": SMALL, "workload": {"kind": "permutation"}, "engine": "emulation"}
+    claims = [SHARE, {**SHARE, "for_secs": 5}]
+    short = {**request, "emulation": {"seconds": 4, "hypothesis": SHARE}, "hypotheses": claims}
+    document = ExperimentCreate.model_validate(short).model_dump(mode="json")
+    with pytest.raises(ProblemError) as refused:
+        read(engine, {**document, "plan": {"spec": SMALL}})
+    assert refused.value.errors[0].field == "body.hypotheses.1.for_secs"
 
 
 @pytest.mark.parametrize(

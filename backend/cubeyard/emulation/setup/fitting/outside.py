@@ -60,7 +60,7 @@ def _without(document: Json, field: str, places: list[int]) -> tuple[Json, str, 
     """The document without the part that a field is of, that part's name in the request, and what
     it held."""
     settings = document.get("emulation") or {}
-    if match := re.match(r"body\.faults\.(\d+)", field):
+    if match := re.match(r"body\.faults\.(\d+)(?!\.at_secs)", field):
         at = int(match[1])
         kept = [fault for place, fault in enumerate(document["faults"]) if place != at]
         return {**document, "faults": kept}, f"faults.{places.pop(at)}", _target(document["faults"][at])
