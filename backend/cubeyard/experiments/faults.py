@@ -87,10 +87,10 @@ class FaultRequest(_Bounded):
 
     @field_validator("until_secs")
     @classmethod
-    def _not_before_it_strikes(cls, value: float | None, info: ValidationInfo) -> float | None:
+    def _after_it_strikes(cls, value: float | None, info: ValidationInfo) -> float | None:
         at_secs = info.data.get("at_secs")
-        if value is not None and at_secs is not None and value < at_secs:
-            raise ValueError(f"it is before at_secs, which is {at_secs:g}; give a later time, or leave it out")
+        if value is not None and at_secs is not None and value <= at_secs:
+            raise ValueError(f"it is not after at_secs, which is {at_secs:g}; give a later time, or leave it out")
         return value
 
     @field_validator(*PARAMETERS)

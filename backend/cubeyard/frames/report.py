@@ -143,6 +143,9 @@ class ReportedFault(ScheduledFault):
     moves: Annotated[int, Field(description="Flows that took another path within 30 s.")]
     recovered_secs: Annotated[float | None, Field(description="Until the goodput was back at 95 % of before.")]
     late_secs: Annotated[NotRequired[float], Field(description="Absent unless it was injected later than planned.")]
+    took_secs: Annotated[
+        NotRequired[float], Field(description="Absent unless its injection took long: its end is later by that.")
+    ]
     lasted_secs: Annotated[
         NotRequired[float], Field(description="How long a late fault was active that the run's end cut short.")
     ]

@@ -25,6 +25,8 @@ class Scripted:
         self.calls: list[tuple[str, Json]] = []
         self.rate: Callable[[float, dict[str, Json]], float] = lambda _now, faults: 0.4 if faults else 1.0
         self.fails: set[str] = set()
+        self.delays: dict[str, float] = {}
+        """How long a call takes, by name."""
         self.dies_at_secs: float | None = None
         self.silent_from: int | None = None
         """The number of the first frame that is not sent."""
@@ -61,6 +63,7 @@ class Scripted:
 
     def answer(self, method: str, params: Json) -> Json:
         self.calls.append((method, params))
+        time.sleep(self.delays.get(method, 0.0))
         if method in self.fails:
             raise ValueError(f"{method} is not possible now")
         self._write(params)

@@ -56,7 +56,7 @@ def faults(draw: Any, engine: str) -> Json:
     for parameter in KINDS[kind].parameters:
         fault[parameter.name] = draw(st.floats(parameter.minimum, parameter.maximum))
     if draw(st.booleans()):
-        fault["until_secs"] = at_secs + draw(st.floats(0, 100))
+        fault["until_secs"] = at_secs + draw(st.floats(0.001, 100))
     if engine == "emulation" and draw(st.booleans()):
         fault["flap_secs"] = draw(st.floats(0.2, 10))
     return fault

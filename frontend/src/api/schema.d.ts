@@ -10955,6 +10955,11 @@ export interface components {
              */
             late_secs?: number;
             /**
+             * Took Secs
+             * @description Absent unless its injection took long: its end is later by that.
+             */
+            took_secs?: number;
+            /**
              * Lasted Secs
              * @description How long a late fault was active that the run's end cut short.
              */

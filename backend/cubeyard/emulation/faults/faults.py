@@ -194,7 +194,7 @@ class Due:
 
 LATE_SECS = 0.2
 """A fault is injected with the first tick after its time, so up to a tick of 0.1 s later. By a tick
-more it is late."""
+more it is reported as late."""
 NEVER = "The run ended before this fault was due."
 """Why a fault that was ordered did not happen."""
 
@@ -223,7 +223,7 @@ class Schedule:
             self._push(fault.until_secs, "recover", fault, last=True)
 
     def delay(self, fault_id: str, secs: float) -> None:
-        """Move the rest of a late fault by its delay: it keeps its length."""
+        """Move the rest of a fault by its delay: it keeps its length."""
         for due in self._waiting:
             if due.fault.id == fault_id:
                 due.at_secs += secs

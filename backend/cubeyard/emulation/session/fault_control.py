@@ -181,20 +181,31 @@ class FaultControl:
                 return outcome
         else:
             at_secs = max(at_secs, self._clock.secs(at_nanos))
-            late_secs = at_secs - due_secs if at_secs - due_secs > LATE_SECS else 0.0
-            self._schedule.delay(fault.id, late_secs)
-            self._remember(action, fault, round(at_secs, 3), at_nanos, late_secs)
+            done_secs = max(at_secs, self._clock.secs(time.monotonic_ns()))
+            self._keep_length(fault, due_secs, done_secs)
+            took_secs = done_secs - at_secs if action == "inject" else 0.0
+            self._remember(action, fault, round(at_secs, 3), at_nanos, at_secs - due_secs, took_secs)
         self._tell(fault, STATES[action] if outcome["ok"] else "failed", at_secs, outcome)
         if outcome["ok"]:
             self._predict(at_secs)
             self._states.append(self._state_from(at_secs))
         return outcome
 
-    def _remember(self, action: str, fault: Fault, at_secs: float, at_nanos: int, late_secs: float) -> None:
+    def _keep_length(self, fault: Fault, due_secs: float, done_secs: float) -> None:
+        """Move the rest of a fault of which a change was due and is done. Later changes of a
+        flapping fault come with ticks: moved by each, it would drift."""
+        late_secs = done_secs - due_secs
+        if late_secs > LATE_SECS or due_secs == fault.at_secs:
+            self._schedule.delay(fault.id, max(late_secs, 0.0))
+
+    def _remember(
+        self, action: str, fault: Fault, at_secs: float, at_nanos: int, late_secs: float, took_secs: float
+    ) -> None:
         if action == "inject":
             times = {"injected_at_secs": at_secs, "recovered_at_secs": None, "at_nanos": at_nanos}
-            late = {"late_secs": round(late_secs, 3)} if late_secs else {}
-            self.happened.append({**fault.described(), **times, **late})
+            slow = {"late_secs": late_secs, "took_secs": took_secs}
+            told = {name: round(secs, 3) for name, secs in slow.items() if secs > LATE_SECS}
+            self.happened.append({**fault.described(), **times, **told})
             return
         for item in self.happened:
             if item["id"] == fault.id and item["recovered_at_secs"] is None:

@@ -178,6 +178,22 @@ def test_a_fault_that_is_late_keeps_its_length(engine: Engine, place: Place, fab
     assert "s late" in report["verdict"]["sentence"]
 
 
+@pytest.mark.parametrize("until_secs", [0.45, 0.7])
+def test_a_fault_that_is_shorter_than_a_tick_or_slow_to_inject_keeps_its_length(
+    engine: Engine, place: Place, fabric: Scripted, until_secs: float
+) -> None:
+    """The first ends before the tick with which it begins, and the other while it is injected."""
+    slow_secs = 0.6 if until_secs == 0.7 else 0.0
+    fabric.delays = {"inject": slow_secs}
+    sink = Kept()
+    sink.pause = None if slow_secs else (0.38, 0.12)
+    pulled = {"at_secs": 0.4, "until_secs": until_secs, "kind": "cable-pulled", "target": {"names": ["00/<0,0>"]}}
+    (fault,) = run(place, question(engine, faults=[pulled], seconds=2.5), sink)["faults"]
+    lasted = fault["recovered_at_secs"] - fault["injected_at_secs"]
+    assert lasted >= slow_secs + until_secs - 0.402, "times are rounded to 1 ms"
+    assert fault.get("took_secs", 0.0) >= slow_secs, "what it took to inject is reported"
+
+
 def test_a_late_fault_that_the_end_cuts_short_leaves_the_run_inconclusive(
     engine: Engine, place: Place, fabric: Scripted
 ) -> None:
