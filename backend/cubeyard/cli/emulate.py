@@ -38,7 +38,7 @@ from cubeyard.cli.place import command_place, stoppable
 from cubeyard.cli.processes import ServiceFile, ServiceProcesses
 from cubeyard.engine import Engine, Json
 from cubeyard.experiments.hypotheses import METRICS
-from cubeyard.experiments.scenario.verdict import EXIT_STATUS, late_in_words, missing_in_words
+from cubeyard.experiments.scenario.verdict import EXIT_STATUS, missing_in_words, off_schedule_in_words
 from cubeyard.experiments.short import MAX_SEED
 from cubeyard.reading.units import NoAmountError, Unit, amount
 
@@ -248,7 +248,8 @@ def _exit_status(document: Json) -> int:
         return EXIT_STATUS[outcome]
     if document["not_injected"]:
         return EXIT_STATUS["not-tested"]
-    return EXIT_STATUS["inconclusive" if any("lasted_secs" in fault for fault in document["faults"]) else "held"]
+    wrong = {"lasted_secs", "overran_secs"}
+    return EXIT_STATUS["inconclusive" if any(wrong & fault.keys() for fault in document["faults"]) else "held"]
 
 
 def _upgrade(text: str) -> Json:
@@ -420,9 +421,8 @@ def print_report(console: Console, document: Json) -> None:
         # The sentence of a hypothesis names them.
         for fault in document["not_injected"]:
             console.print(f"[yellow]missing[/]: {escape(missing_in_words(fault))}", highlight=False)
-        for fault in document["faults"]:
-            if "late_secs" in fault:
-                console.print(f"[yellow]late[/]: {escape(late_in_words(fault))}", highlight=False)
+        for sentence in off_schedule_in_words(document["faults"]):
+            console.print(f"[yellow]off schedule[/]: {escape(sentence)}", highlight=False)
     else:
         style, title = OUTCOMES[verdict["outcome"]]
         console.print(f"[{style}]{title}[/]: {escape(verdict['sentence'])}")

@@ -239,10 +239,10 @@ def _override(source: Read, engine: str | None, mode: str | None) -> tuple[Read,
     return Read(source.scenario, request, source.source), [inconclusive(hypothesis, reason) for hypothesis in left_out]
 
 
-def _with_left_out(found: RunVerdict, left_out: list[HypothesisVerdict]) -> RunVerdict:
+def _with_left_out(judged: RunVerdict, left_out: list[HypothesisVerdict]) -> RunVerdict:
     from cubeyard.experiments.scenario.verdict import whole
 
-    return whole([*found.hypotheses, *left_out], found.not_injected)
+    return whole([*judged.hypotheses, *left_out], judged.not_injected, judged.off_schedule)
 
 
 def _document(source: Read) -> Json:
@@ -359,6 +359,8 @@ def _print(console: Console, name: str, engine: str, found: RunVerdict) -> None:
         console.print("  It has no hypotheses.", style="dim")
     for missing in found.not_injected:
         console.print(f"  [yellow]missing[/]: {escape(missing)}", highlight=False)
+    for fault in found.off_schedule:
+        console.print(f"  [yellow]off schedule[/]: {escape(fault)}", highlight=False)
 
 
 def _print_drawn(console: Console, faults: list[Json]) -> None:

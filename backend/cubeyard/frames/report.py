@@ -147,9 +147,13 @@ class ReportedFault(ScheduledFault):
         NotRequired[float], Field(description="Absent unless its injection took long: its end is later by that.")
     ]
     lasted_secs: Annotated[
-        NotRequired[float], Field(description="How long a late fault was active that the run's end cut short.")
+        NotRequired[float], Field(description="How long a fault was active that the run's end cut short.")
     ]
     planned_secs: Annotated[NotRequired[float], Field(description="How long it would have been active in time.")]
+    overran_secs: Annotated[
+        NotRequired[float], Field(description="Absent unless it lasted longer than planned: by how much.")
+    ]
+    not_recovered: Annotated[NotRequired[str], Field(description="Why it could not be recovered.")]
 
 
 class MissingFault(ScheduledFault):

@@ -138,6 +138,8 @@ def reported(**more: Any) -> dict[str, Any]:
         ({}, 0),
         ({"not_injected": [MISSING]}, 4),
         ({"faults": [PULLED]}, 3),
+        ({"faults": [{"late_secs": 1.0}]}, 0),
+        ({"faults": [{"overran_secs": 1.0}]}, 3),
         ({"verdict": {"outcome": "held"}}, 0),
         ({"verdict": {"outcome": "broken"}, "not_injected": [MISSING]}, 1),
         ({"verdict": {"outcome": "inconclusive"}}, 3),
@@ -154,6 +156,6 @@ def test_a_printed_report_names_faults_that_did_not_happen_or_were_late_or_down_
     assert isinstance(console.file, io.StringIO)
     text = console.file.getvalue()
     assert "missing: f1 (link-loss of 0.0/<0,0>) was not injected: this kernel has no netem." in text
-    assert "late: f2 (cable-pulled of 0.0/<0,0>) was injected 5.0 s late and lasted 1.0 of 3.0 s." in text
+    assert "off schedule: f2 (cable-pulled of 0.0/<0,0>) was injected 5.0 s late and lasted 1.0 of 3.0 s." in text
     assert "it was down already" in text
     assert "–" in text, "no least goodput in less than a second"

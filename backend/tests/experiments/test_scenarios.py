@@ -214,8 +214,14 @@ def test_an_emulation_is_judged_by_what_its_report_names_as_missing() -> None:
         "verdict": {"outcome": "none", "sentence": "The run had no hypothesis."},
         "verdicts": [],
         "not_injected": [missing],
+        "faults": [
+            {"id": "f2", "kind": "cable-pulled", "targets": ["00/<0,0>"], "late_secs": 5.0, "took_secs": 1.0},
+            {"id": "f3", "kind": "cable-pulled", "targets": ["00/<0,0>"]},
+        ],
     }
     result = verdict.of_emulation([], report)
+    assert result.off_schedule == ["f2 (cable-pulled of 00/<0,0>) was injected 5.0 s late and took 1.0 s to inject."]
+    assert result.off_schedule[0] in junit("late", result).decode().replace("&lt;", "<").replace("&gt;", ">")
     assert (result.outcome, result.not_injected) == (
         "not-tested", ["f1 (link-loss of 00/<0,0>) was not injected: this kernel has no netem."],
     )  # fmt: skip

@@ -8022,6 +8022,12 @@ export interface components {
              * @default []
              */
             not_injected: string[];
+            /**
+             * Off Schedule
+             * @description Faults that began or ended otherwise than planned: late, cut short, too long, or not recovered.
+             * @default []
+             */
+            off_schedule: string[];
         };
         /**
          * ScenarioText
@@ -10961,7 +10967,7 @@ export interface components {
             took_secs?: number;
             /**
              * Lasted Secs
-             * @description How long a late fault was active that the run's end cut short.
+             * @description How long a fault was active that the run's end cut short.
              */
             lasted_secs?: number;
             /**
@@ -10969,6 +10975,16 @@ export interface components {
              * @description How long it would have been active in time.
              */
             planned_secs?: number;
+            /**
+             * Overran Secs
+             * @description Absent unless it lasted longer than planned: by how much.
+             */
+            overran_secs?: number;
+            /**
+             * Not Recovered
+             * @description Why it could not be recovered.
+             */
+            not_recovered?: string;
         } & {
             [key: string]: unknown;
         };

@@ -7,6 +7,7 @@ import heapq
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
+from math import inf
 from typing import Any, Literal
 
 from cubeyard.emulation.faults.drawn import drawn_within
@@ -240,6 +241,11 @@ class Schedule:
                     other: Literal["inject", "recover"] = "recover" if item.action == "inject" else "inject"
                     self._push(item.at_secs + item.fault.flap_secs, other, item.fault)
             yield item
+
+    def ends_secs(self, fault_id: str) -> float:
+        """When the fault ends next; infinite if it does not."""
+        ends = (due.at_secs for due in self._waiting if due.fault.id == fault_id and due.action == "recover")
+        return min(ends, default=inf)
 
     def cancel(self, fault_id: str | None = None) -> None:
         """Cancels faults that are not due yet: one fault, or all."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Any, Literal
 
 from cubeyard.emulation.measure.window import EPSILON_SECS, Reading
@@ -40,10 +41,12 @@ class Struck:
     """Whether a fault was injected, or an upgrade began."""
     missing: tuple[str, ...] = ()
     """Faults that were planned and not injected."""
-    late: tuple[str, ...] = ()
-    """Faults that began late and lasted as long as planned."""
-    short: tuple[str, ...] = ()
-    """Faults that began late and that the end of the run cut short."""
+    off_schedule: tuple[str, ...] = ()
+    """Faults that began or ended otherwise than planned."""
+    cut_short: bool = False
+    """The end of the run cut a fault short, or one could not be recovered."""
+    overran_at_secs: float = inf
+    """From then on a fault lasted longer than planned."""
 
 
 class Guard:
@@ -136,15 +139,16 @@ class Guard:
 
     def outcome(self, struck: Struck) -> Literal["held", "broken", "inconclusive", "not-tested", "none"]:
         """Inconclusive where this machine delayed the run while the hypothesis was not met, against
-        expectation, and where the end of the run cut a fault or a violation short. Not tested where
-        no violation could have lasted long enough."""
+        expectation, where a fault overran, and where the end of the run cut a fault or a violation
+        short. Not tested where no violation could have lasted long enough."""
         if self.hypothesis is None:
             return "none"
         if self.broken_at_secs is not None:
-            return "inconclusive" if self.delayed >= DELAYED_SHARE else "broken"
+            excused = self.delayed >= DELAYED_SHARE or self.broken_at_secs > struck.overran_at_secs
+            return "inconclusive" if excused else "broken"
         if self.worst is None or struck.missing or self._watched_too_short(self.hypothesis):
             return "not-tested"
-        return "inconclusive" if struck.short or self._broken_secs > 0 else "held"
+        return "inconclusive" if struck.cut_short or self._broken_secs > 0 else "held"
 
     def _watched_too_short(self, hypothesis: Hypothesis) -> bool:
         return self._watched_secs < hypothesis.for_secs - EPSILON_SECS
@@ -166,7 +170,7 @@ class Guard:
     def _sentence(self, hypothesis: Hypothesis, struck: Struck) -> str:
         name, bound, secs = NAMES[hypothesis.metric], _bound(hypothesis), f"{hypothesis.for_secs:g} s"
         most = hypothesis.metric == "stalled-flows"
-        why = " ".join([*([] if struck.any else [NO_FAULT]), *struck.missing, *struck.late, *struck.short])
+        why = " ".join([*([] if struck.any else [NO_FAULT]), *struck.missing, *struck.off_schedule])
         if self.worst is None:
             return f"{name} was not tested. {why or 'Nothing was received before the first fault.'}"
         good, bad = ("below", "above") if most else ("above", "below")
@@ -178,9 +182,11 @@ class Guard:
                 reported = f"{name} was {bad} {bound} for the last {self._broken_secs:.1f} s: the run ended before that lasted {secs}."
             return f"{reported} {why}".rstrip()
         reported = f"{name} stayed {bad} {bound} for {secs} (until {self.broken_at_secs:.1f} s)"
-        if self.outcome(struck) == "broken":
-            return f"{reported}. {why}".rstrip()
-        return f"{reported}, but the run was delayed in {self.delayed:.0%} of that time: this machine may have been the limit."
+        if self.delayed >= DELAYED_SHARE:
+            reported += (
+                f", but the run was delayed in {self.delayed:.0%} of that time: this machine may have been the limit"
+            )
+        return f"{reported}. {why}".rstrip()
 
 
 class Guards:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -17,13 +18,13 @@ from cubeyard.emulation.measure import latency
 from cubeyard.emulation.measure.events import Events
 from cubeyard.emulation.measure.recorder import Recorder
 from cubeyard.emulation.measure.sums import Sums
-from cubeyard.experiments.scenario.verdict import late_in_words, missing_in_words
+from cubeyard.experiments.scenario.verdict import missing_in_words, off_schedule_in_words
 
 Json = dict[str, Any]
 
 
 LONG_ENOUGH = 0.9
-"""The share of its planned length after which a late fault has tested its hypothesis."""
+"""The share of its planned length after which a fault has tested its hypothesis."""
 
 
 def make(
@@ -36,9 +37,11 @@ def make(
     timings: Json,
     not_injected: Sequence[Json] = (),
     upgraded: bool = False,
+    ended_at_secs: float | None = None,
 ) -> Json:
     """The document. `faults` are the injected faults with their times; `not_injected` are the
-    planned faults that did not happen."""
+    planned faults that did not happen. The run ended at `ended_at_secs`, or after its planned
+    time."""
     question = recorder.question
     quiet = recorder.quiet
     ideal = question.prediction.ideal_bits_per_sec
@@ -60,7 +63,9 @@ def make(
             None if quiet.own_cpu is None else quiet.own_cpu / quiet.secs,
             _over_paths(recorder, quiet) if free and question.settings.delivery == "unicast" else None,
         )
-    faults = [cut_short(fault, recorder) for fault in faults]
+    planned_secs = question.settings.seconds
+    ended_at_secs = planned_secs if ended_at_secs is None else ended_at_secs
+    faults = [cut_short(fault, planned_secs, ended_at_secs) for fault in faults]
     consequences = Consequences(recorder, faults)
     observed = replace(
         observed,
@@ -73,12 +78,12 @@ def make(
         **({} if quiet is None else quiet.delays),
     )
     total = {**recorder.total.document(), "abt_bits_per_sec": round(_abt_of_all(recorder))}
-    late = [fault for fault in faults if "late_secs" in fault]
     struck = Struck(
         bool(faults) or upgraded,
         tuple(missing_in_words(fault) for fault in not_injected),
-        tuple(late_in_words(fault) for fault in late if "lasted_secs" not in fault),
-        tuple(late_in_words(fault) for fault in late if "lasted_secs" in fault),
+        tuple(off_schedule_in_words(faults)),
+        any("lasted_secs" in fault or "not_recovered" in fault for fault in faults),
+        min((_overran_at(fault, ended_at_secs) for fault in faults), default=inf),
     )
     return {
         "ended": ended,
@@ -116,17 +121,25 @@ def make(
     }
 
 
-def cut_short(fault: Json, recorder: Recorder) -> Json:
-    """A late fault with its real and planned length, if the run's end cut it short."""
-    if "late_secs" not in fault or fault["recovered_at_secs"] is not None:
+def cut_short(fault: Json, planned_secs: float, ended_at_secs: float) -> Json:
+    """A fault with its real and planned length, if the end of a run of `planned_secs` cut it short.
+    A permanent fault lasts until the run ends, however early."""
+    if fault["recovered_at_secs"] is not None:
         return fault
-    ended = recorder.question.settings.seconds
-    until = ended if fault["until_secs"] is None else min(fault["until_secs"], ended)
-    lasted = max(ended - fault["injected_at_secs"], 0.0)
+    until = ended_at_secs if fault["until_secs"] is None else min(fault["until_secs"], planned_secs)
+    lasted = max(ended_at_secs - fault["injected_at_secs"], 0.0)
     planned = until - fault["at_secs"]
     if lasted >= planned * LONG_ENOUGH:
         return fault
     return {**fault, "lasted_secs": round(lasted, 3), "planned_secs": round(planned, 3)}
+
+
+def _overran_at(fault: Json, ended_at_secs: float) -> float:
+    """From when on a fault lasted longer than planned; infinite if it did not."""
+    if "overran_secs" not in fault:
+        return inf
+    recovered = fault["recovered_at_secs"]
+    return (ended_at_secs if recovered is None else recovered) - fault["overran_secs"]
 
 
 def _over_paths(recorder: Recorder, quiet: Sums) -> OverPaths | None:

@@ -26,6 +26,18 @@ from cubeyard.kit.errors import ProblemError
 Json = dict[str, Any]
 
 STATES = {"inject": "injected", "recover": "recovered"}
+MOST_TRIES = 20
+"""A fault whose recovery fails is tried again with each tick, two seconds long."""
+
+
+@dataclass
+class Stuck:
+    """A fault that could not be recovered."""
+
+    fault: Fault
+    due_secs: float
+    reason: str
+    tries: int = 1
 
 
 @dataclass(frozen=True)
@@ -64,6 +76,7 @@ class FaultControl:
         self._states = deque([self._state_from(-inf)])
         """In order of time; the first is that of the latest tick."""
         self._missing: dict[str, Json] = {}
+        self._stuck: dict[str, Stuck] = {}
         self.predicted: list[Json] = []
         """The payloads of all `predicted` frames."""
 
@@ -101,6 +114,9 @@ class FaultControl:
         due at `at_secs` of the measured time."""
         # Ticks can be read late, so use the current time.
         at_secs = max(at_secs, self._clock.secs(time.monotonic_ns()))
+        for stuck in list(self._stuck.values()):
+            if stuck.tries < MOST_TRIES:
+                self._do("recover", stuck.fault, at_secs, stuck.due_secs)
         if scheduled:
             for due in self._schedule.due(at_secs):
                 if due.action == "recover" or at_secs < self._question.settings.seconds:
@@ -114,19 +130,21 @@ class FaultControl:
     def stop_all(self, at_secs: float, why: str) -> Json:
         """Cancel scheduled faults, recover active ones, and confirm it with a frame.
         `{ok, reason}`."""
+        active = [(fault, self._schedule.ends_secs(fault.id)) for fault in self._injector.active.values()]
         self._schedule.cancel()
         self._ordered.clear()
         failed = [
             outcome
-            for fault in list(self._injector.active.values())
-            if not (outcome := self._do("recover", fault, at_secs))["ok"]
+            for fault, due_secs in active
+            if not (outcome := self._do("recover", fault, at_secs, due_secs))["ok"]
         ]
         confirmed = not failed and not self._injector.active
         self._sink.frame("stop-all", {"why": why, "recovered": confirmed, "at_secs": round(at_secs, 3)})
         return {"ok": confirmed, **({"reason": failed[0]["reason"]} if failed else {})}
 
     def end(self, at_secs: float) -> None:
-        """The run has ended: refuse late orders, and write a frame of each missing fault."""
+        """The run has ended: refuse late orders, write a frame of each missing fault, and keep
+        why others could not be recovered."""
         for order in self._sink.orders():
             if order.fault is not None:
                 self._ordered[order.fault.id] = order.fault.at(at_secs)
@@ -136,6 +154,10 @@ class FaultControl:
         for fault in [*planned, *self._ordered.values()]:
             self._miss(fault, at_secs, NEVER)
         self._ordered.clear()
+        for stuck in self._stuck.values():
+            self._ended(
+                stuck.fault, not_recovered=stuck.reason, overran_secs=round(max(at_secs - stuck.due_secs, 0.0), 3)
+            )
 
     def _miss(self, fault: Fault, at_secs: float, reason: str) -> None:
         """A fault did not happen."""
@@ -155,21 +177,25 @@ class FaultControl:
             fault = self._known.get(order.fault_id)
             if fault is None:
                 return {"ok": False, "reason": f"There is no fault {order.fault_id} in this run."}
+            due_secs = self._schedule.ends_secs(fault.id)
             self._schedule.cancel(fault.id)
-            return self._do("recover", fault, at_secs)
+            return self._do("recover", fault, at_secs, due_secs)
         assert order.fault is not None
         fault = order.fault.at(at_secs)
         self._known[fault.id] = self._ordered[fault.id] = fault
         self._schedule.add(fault)
         return {"ok": True}
 
-    def _do(self, action: str, fault: Fault, at_secs: float, due_secs: float = inf) -> Json:
+    def _do(self, action: str, fault: Fault, at_secs: float, due_secs: float) -> Json:
         """Inject or recover a fault that was due at `due_secs`, and write a frame. Returns
         `{ok, reason}`: a failure does not end the session."""
         outcome: Json = {"ok": True}
         self._ordered.pop(fault.id, None)
         if action == "recover" and fault.id not in self._injector.active:
             return outcome  # a flapping fault may be off at its end; another may never have been injected
+        stuck = self._stuck.get(fault.id)
+        if stuck is not None and action == "recover":
+            due_secs = stuck.due_secs
         try:
             at_nanos = self._injector.inject(fault) if action == "inject" else self._injector.recover(fault)
         except FabricGoneError:
@@ -179,7 +205,12 @@ class FaultControl:
             if action == "inject":
                 self._miss(fault, at_secs, error.detail)
                 return outcome
+            if stuck is not None:
+                stuck.tries += 1
+                return outcome  # reported with the first try
+            self._stuck[fault.id] = Stuck(fault, min(due_secs, at_secs), error.detail)
         else:
+            self._stuck.pop(fault.id, None)
             at_secs = max(at_secs, self._clock.secs(at_nanos))
             done_secs = max(at_secs, self._clock.secs(time.monotonic_ns()))
             self._keep_length(fault, due_secs, done_secs)
@@ -204,12 +235,16 @@ class FaultControl:
         if action == "inject":
             times = {"injected_at_secs": at_secs, "recovered_at_secs": None, "at_nanos": at_nanos}
             slow = {"late_secs": late_secs, "took_secs": took_secs}
-            told = {name: round(secs, 3) for name, secs in slow.items() if secs > LATE_SECS}
-            self.happened.append({**fault.described(), **times, **told})
+            long = {name: round(secs, 3) for name, secs in slow.items() if secs > LATE_SECS}
+            self.happened.append({**fault.described(), **times, **long})
             return
+        overran = {"overran_secs": round(late_secs, 3)} if late_secs > LATE_SECS else {}
+        self._ended(fault, recovered_at_secs=at_secs, **overran)
+
+    def _ended(self, fault: Fault, **fields: Any) -> None:
         for item in self.happened:
             if item["id"] == fault.id and item["recovered_at_secs"] is None:
-                item["recovered_at_secs"] = at_secs
+                item.update(fields)
 
     def _predict(self, at_secs: float) -> None:
         """Writes the prediction for the network's present state, if it has changed."""

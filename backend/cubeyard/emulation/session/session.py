@@ -108,6 +108,7 @@ class Session:
             timings=timings,
             not_injected=self._faults.missing,
             upgraded=bool(self._upgrading.times),
+            ended_at_secs=self._at_secs,
         )
         document["predicted_steps"] = self._faults.predicted
         upgrade = self._upgrading.document(self._recorder.events.connections_lost)

@@ -18,7 +18,7 @@ def refuse_too_short(
     settings: Emulation, faults: Sequence[Fault], upgrade: Upgrade | None, hypotheses: Sequence[Hypothesis]
 ) -> None:
     """`hypotheses` in the order of `claims_of`. Raises a 422 for a fault at or after the run's end,
-    and for a hypothesis that no violation could break, because what is left of the run is
+    and for a hypothesis that no violation could break, because the rest of the run is
     shorter."""
     ends = settings.seconds
     for number, fault in enumerate(faults):

@@ -41,7 +41,7 @@ def junit(name: str, verdict: RunVerdict, secs: float | None = None, properties:
         else:
             ElementTree.SubElement(case, "system-out").text = sentence
     if not cases:
-        message = _plain(" ".join(["It has no hypotheses.", *verdict.not_injected]))
+        message = _plain(" ".join(["It has no hypotheses.", *verdict.not_injected, *verdict.off_schedule]))
         ElementTree.SubElement(_case(suite, name, "It ran"), "skipped", {"message": message})
     ElementTree.indent(root)
     return ElementTree.tostring(root, encoding="utf-8", xml_declaration=True) + b"\n"

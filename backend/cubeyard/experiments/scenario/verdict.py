@@ -52,14 +52,23 @@ class RunVerdict(Model):
     not_injected: list[str] = Field(
         default=[], description="Faults that were planned and did not happen, each with its reason."
     )
+    off_schedule: list[str] = Field(
+        default=[],
+        description="Faults that began or ended otherwise than planned: late, cut short, too long, or not recovered.",
+    )
 
 
-def whole(each: Sequence[HypothesisVerdict], not_injected: Sequence[str] = ()) -> RunVerdict:
+def whole(
+    each: Sequence[HypothesisVerdict], not_injected: Sequence[str] = (), off_schedule: Sequence[str] = ()
+) -> RunVerdict:
     """The verdict of all."""
     outcomes = {verdict.outcome for verdict in each}
     worst: list[Outcome] = [outcome for outcome in WORST if outcome in outcomes]
     return RunVerdict(
-        outcome=worst[0] if worst else "not-tested", hypotheses=list(each), not_injected=list(not_injected)
+        outcome=worst[0] if worst else "not-tested",
+        hypotheses=list(each),
+        not_injected=list(not_injected),
+        off_schedule=list(off_schedule),
     )
 
 
@@ -192,19 +201,34 @@ def of_report(claims: Sequence[StatedHypothesis], report: Mapping[str, Any]) -> 
 
 def of_emulation(claims: Sequence[StatedHypothesis], report: Mapping[str, Any]) -> RunVerdict:
     """The verdict of an emulation's report."""
-    return whole(of_report(claims, report), [missing_in_words(fault) for fault in report.get("not_injected") or []])
+    missing = [missing_in_words(fault) for fault in report.get("not_injected") or []]
+    return whole(of_report(claims, report), missing, off_schedule_in_words(report.get("faults") or []))
 
 
-def late_in_words(fault: Mapping[str, Any]) -> str:
-    """A fault of a report that was injected late."""
-    late = (
-        f"{fault['id']} ({fault['kind']} of {', '.join(fault['targets'])}) was injected {fault['late_secs']:.1f} s late"
-    )
-    if "lasted_secs" not in fault:
-        return f"{late}."
-    return f"{late} and lasted {fault['lasted_secs']:.1f} of {fault['planned_secs']:.1f} s."
+def off_schedule_in_words(faults: Iterable[Mapping[str, Any]]) -> list[str]:
+    """The faults of a report that began or ended otherwise than planned."""
+    return [f"{_named(fault)} {' and '.join(parts)}." for fault in faults if (parts := _off_schedule(fault))]
+
+
+def _off_schedule(fault: Mapping[str, Any]) -> list[str]:
+    parts = []
+    if "late_secs" in fault:
+        parts.append(f"was injected {fault['late_secs']:.1f} s late")
+    if "took_secs" in fault:
+        parts.append(f"took {fault['took_secs']:.1f} s to inject")
+    if "lasted_secs" in fault:
+        parts.append(f"lasted {fault['lasted_secs']:.1f} of {fault['planned_secs']:.1f} s")
+    if "not_recovered" in fault:
+        parts.append(f"could not be recovered ({fault['not_recovered'].rstrip('.')})")
+    elif "overran_secs" in fault:
+        parts.append(f"ended {fault['overran_secs']:.1f} s late")
+    return parts
 
 
 def missing_in_words(fault: Mapping[str, Any]) -> str:
     """A fault that did not happen, of a report."""
-    return f"{fault['id']} ({fault['kind']} of {', '.join(fault['targets'])}) was not injected: {fault['reason'].rstrip('.')}."
+    return f"{_named(fault)} was not injected: {fault['reason'].rstrip('.')}."
+
+
+def _named(fault: Mapping[str, Any]) -> str:
+    return f"{fault['id']} ({fault['kind']} of {', '.join(fault['targets'])})"

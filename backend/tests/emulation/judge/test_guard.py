@@ -142,8 +142,24 @@ def test_a_fault_that_did_not_happen_leaves_a_hypothesis_untested_but_not_one_th
     assert guard.document(Struck(True, (missing,)))["sentence"].endswith(missing)
     broken = value == 40
     assert guard.outcome(Struck(True, (missing,))) == ("broken" if broken else "not-tested")
-    assert guard.outcome(Struck(True, short=(short,))) == ("broken" if broken else "inconclusive")
-    assert short in guard.document(Struck(True, short=(short,)))["sentence"]
+    cut = Struck(True, off_schedule=(short,), cut_short=True)
+    assert guard.outcome(cut) == ("broken" if broken else "inconclusive")
+    assert short in guard.document(cut)["sentence"]
+
+
+@pytest.mark.parametrize(("overran_at_secs", "outcome"), [(0.1, "inconclusive"), (0.125, "broken")])
+def test_a_violation_that_lasted_because_a_fault_overran_is_inconclusive(overran_at_secs: float, outcome: str) -> None:
+    guard, _ = watched(Hypothesis(metric="goodput", bound=50, for_secs=0.25), [40, 40])
+    late = "f1 (cable-pulled of 00/<0,0>) ended 3.5 s late."
+    result = guard.document(Struck(True, off_schedule=(late,), overran_at_secs=overran_at_secs))
+    assert (result["outcome"], result["broken_at_secs"]) == (outcome, 0.125)
+    assert result["sentence"].endswith(f"(until 0.1 s). {late}")
+    assert (
+        watched(Hypothesis(metric="goodput", bound=50, for_secs=0.25), [60, 60])[0].outcome(
+            Struck(True, overran_at_secs=overran_at_secs)
+        )
+        == "held"
+    ), "under a longer fault than planned"
 
 
 @pytest.mark.parametrize(
@@ -210,6 +226,8 @@ def test_a_violation_at_a_busy_machine_is_inconclusive(cpu: list[float]) -> None
     busy = (cpu[0] + cpu[1]) / 2
     assert guard.delayed == pytest.approx(busy), "over the violation, until it had lasted"
     assert guard.outcome(STRUCK) == ("inconclusive" if guard.delayed >= DELAYED_SHARE else "broken")
+    late = Struck(True, off_schedule=("f1 was late.",))
+    assert guard.document(late)["sentence"].endswith("f1 was late."), "whatever the outcome"
     assert ("this machine may have been the limit" in guard.document(STRUCK)["sentence"]) is (
         guard.outcome(STRUCK) == "inconclusive"
     )

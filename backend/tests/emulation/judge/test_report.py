@@ -335,8 +335,15 @@ def test_the_whole_report(engine: Engine) -> None:
     events.hear([{"kind": "probed", "server": 2, "took_nanos": 2_345_678}, *[{"kind": "x", "server": 3}] * 503], 2.0)
     events.hear([{"kind": "x", "server": 99}] * 501, 2.0)
     faults = [
-        {"id": "f1", **PULLED, "at_nanos": 4, "injected_at_secs": 0.9, "recovered_at_secs": None},
-        {"id": "f2", **PULLED, "at_nanos": 200_000_000, "injected_at_secs": 0.2, "recovered_at_secs": None},
+        {"id": "f1", **PULLED, "at_nanos": 4, "at_secs": 0.9, "injected_at_secs": 0.9, "recovered_at_secs": None},
+        {
+            "id": "f2",
+            **PULLED,
+            "at_nanos": 200_000_000,
+            "at_secs": 0.2,
+            "injected_at_secs": 0.2,
+            "recovered_at_secs": None,
+        },
     ]
     result = make(recorder, Guards([]), pair(0.98), faults, ended="aborted", timings={"up_secs": 0.5})
     rate, slowest = 1e7, 8e6

@@ -15,6 +15,7 @@ from cubeyard.emulation.fabric.place import Place
 from cubeyard.emulation.faults.faults import NEVER
 from cubeyard.emulation.live.service import resolve_live
 from cubeyard.emulation.session import session
+from cubeyard.emulation.session.fault_control import MOST_TRIES
 from cubeyard.emulation.session.orders import Order
 from cubeyard.emulation.session.session import Session
 from cubeyard.emulation.setup.question import Question, read
@@ -44,6 +45,7 @@ class Kept:
         self.outcomes: dict[int, Json] = {}
         self.stop_after: str | None = None
         self.over_after: str | None = None
+        self.over_at_secs = OVER
         self.pause: tuple[float, float] | None = None
         """When this process is stopped, on the run's clock, and for how many seconds."""
         self._at = 0.0
@@ -66,7 +68,7 @@ class Kept:
             raise KeyboardInterrupt
 
     def over(self) -> bool:
-        return any(kind == self.over_after for kind, _ in self.frames)
+        return self._at >= self.over_at_secs or any(kind == self.over_after for kind, _ in self.frames)
 
     def orders(self) -> list[Order]:
         now = [order for at, order in self.asked if at <= self._at]
@@ -191,7 +193,7 @@ def test_a_fault_that_is_shorter_than_a_tick_or_slow_to_inject_keeps_its_length(
     (fault,) = run(place, question(engine, faults=[pulled], seconds=2.5), sink)["faults"]
     lasted = fault["recovered_at_secs"] - fault["injected_at_secs"]
     assert lasted >= slow_secs + until_secs - 0.402, "times are rounded to 1 ms"
-    assert fault.get("took_secs", 0.0) >= slow_secs, "what it took to inject is reported"
+    assert fault.get("took_secs", 0.0) >= slow_secs, "a slow injection is reported"
 
 
 def test_a_late_fault_that_the_end_cuts_short_leaves_the_run_inconclusive(
@@ -209,6 +211,67 @@ def test_a_late_fault_that_the_end_cuts_short_leaves_the_run_inconclusive(
     sink.pause = (0.3, 1.6)
     never = run(place, slow, sink)
     assert (never["faults"], never["not_injected"][0]["reason"]) == ([], NEVER), "it was stopped over the end"
+
+
+def test_a_fault_that_ends_late_is_reported_and_breaks_nothing(engine: Engine, place: Place, fabric: Scripted) -> None:
+    """The process is stopped from within the fault until long after its end."""
+    sink = Kept()
+    sink.pause = (0.5, 1.5)
+    pulled = {"at_secs": 0.4, "until_secs": 0.8, "kind": "cable-pulled", "target": {"names": ["00/<0,0>"]}}
+    claim = {"metric": "goodput-share", "bound": 0.7, "for_secs": 0.8}
+    report = run(place, question(engine, faults=[pulled], seconds=3, hypothesis=claim), sink)
+    (fault,) = report["faults"]
+    assert fault["overran_secs"] > 0.8
+    assert fault["recovered_at_secs"] - fault["injected_at_secs"] == pytest.approx(0.4 + fault["overran_secs"], abs=0.1)
+    assert (report["ended"], report["verdict"]["outcome"]) == ("aborted", "inconclusive")
+    assert f"ended {fault['overran_secs']:.1f} s late." in report["verdict"]["sentence"]
+
+
+def test_a_fault_that_cannot_be_recovered_is_tried_again_and_reported(
+    engine: Engine, place: Place, fabric: Scripted
+) -> None:
+    fabric.fails = {"recover"}
+    sink = Kept()
+    pulled = {"at_secs": 0.2, "until_secs": 0.4, "kind": "cable-pulled", "target": {"names": ["00/<0,0>"]}}
+    claim = {"metric": "goodput", "bound": 0.0, "for_secs": 0.3}
+    request = question(engine, faults=[pulled], hypothesis=claim)
+    report = run(place, request, sink)
+    (fault,) = report["faults"]
+    assert (fault["not_recovered"], fault["recovered_at_secs"]) == ("recover is not possible now. Wait.", None)
+    assert [frame["state"] for frame in sink.of("fault")] == ["injected", "failed"], "not with each try"
+    assert sum(name == "recover" for name, _ in fabric.calls) == MOST_TRIES
+    assert report["verdict"]["outcome"] == "inconclusive"
+    assert "could not be recovered (recover is not possible now. Wait)." in report["verdict"]["sentence"]
+    never = {**claim, "metric": "goodput-share", "bound": 0.7}
+    report = run(place, question(engine, faults=[pulled], seconds=2, hypothesis=never), Kept())
+    assert report["verdict"]["outcome"] == "inconclusive", "the network is not to blame"
+
+    class Mends(Kept):
+        def frame(self, kind: str, payload: Json) -> None:
+            super().frame(kind, payload)
+            if payload.get("state") == "failed":
+                fabric.fails = set()
+
+    sink = Mends()
+    (fault,) = run(place, request, sink)["faults"]
+    assert [frame["state"] for frame in sink.of("fault")] == ["injected", "failed", "recovered"]
+    assert "not_recovered" not in fault
+
+
+def test_a_fault_that_the_end_of_the_workload_cuts_short_leaves_the_run_inconclusive(
+    engine: Engine, place: Place, fabric: Scripted
+) -> None:
+    sink = Kept()
+    sink.over_at_secs = 1.0
+    pulled = {"at_secs": 0.4, "until_secs": 8, "kind": "cable-pulled", "target": {"names": ["00/<0,0>"]}}
+    slow = {**pulled, "until_secs": None, "target": {"names": ["01/<0,0>"]}}
+    easy = {"metric": "goodput", "bound": 0.0, "for_secs": 0.1}
+    report = run(place, question(engine, faults=[pulled, slow], seconds=12, hypothesis=easy), sink)
+    cut, permanent = report["faults"]
+    assert cut["lasted_secs"] < cut["planned_secs"] == 7.6
+    assert "lasted_secs" not in permanent, "to the end, however early"
+    assert report["verdict"]["outcome"] == "inconclusive"
+    assert "f1 (cable-pulled of 00/<0,0>) lasted" in report["verdict"]["sentence"]
 
 
 def upgraded(engine: Engine, at_secs: float | None) -> Question:
@@ -342,9 +405,9 @@ def test_a_hypothesis_about_a_fault_that_did_not_happen_is_not_tested(
     fabric.fails = {"inject"}
     pulled = {"at_secs": at_secs, "kind": "cable-pulled", "target": {"names": ["00/<0,0>"]}}
     sink = Kept()
-    sink.over_after = "second"
-    asked = question(engine, faults=[pulled], seconds=12, hypothesis={"metric": "goodput", "bound": 1.0})
-    report = run(place, asked, sink)
+    sink.over_at_secs = 1.0
+    request = question(engine, faults=[pulled], seconds=12, hypothesis={"metric": "goodput", "bound": 1.0})
+    report = run(place, request, sink)
     assert report["verdict"]["outcome"] == "not-tested"
     assert "f1 (cable-pulled of 00/<0,0>) was not injected" in report["verdict"]["sentence"]
     assert [frame["state"] for frame in sink.of("fault")] == ["failed"]
