@@ -56,8 +56,9 @@ def test_times_are_the_planned_ones(
         assert (fault["state"], fault["reason"]) == (state, reason)
 
 
-def test_a_fault_that_fails_while_packets_flow_is_named_on_every_surface(
-    settings: Settings, database: Database
+@pytest.mark.parametrize("fails", [True, False])
+def test_a_fault_that_fails_or_is_late_while_packets_flow_is_named_on_every_surface(
+    settings: Settings, database: Database, *, fails: bool
 ) -> None:
     there = settings.model_copy(update={"fabric_start": False})
     fault = {**PULLED, "at_secs": 0.2}
@@ -67,7 +68,7 @@ def test_a_fault_that_fails_while_packets_flow_is_named_on_every_surface(
     }  # fmt: skip
     app = create_app(there, database=database, worker=True)
     with scripted(Place.of(there).socket) as fabric, TestClient(app, base_url="http://localhost") as client:
-        fabric.fails = {"inject"}
+        fabric.fails, fabric.delays = ({"inject"}, {}) if fails else (set(), {"inject": 0.3})
         fabric.probed = {"namespaces": True, "bridges": True, "htb": True}  # or its worker takes no real packets
         experiment = client.post(f"{API}/experiments", json=question).json()["id"]
         address = f"{API}/runs/{client.post(f'{API}/experiments/{experiment}/runs').json()['id']}"
@@ -75,11 +76,17 @@ def test_a_fault_that_fails_while_packets_flow_is_named_on_every_surface(
         while (run := client.get(address).json())["state"] in ("queued", "running"):
             assert time.monotonic() < latest, run
             time.sleep(0.1)
-        named = "f1 (cable-pulled of 00/<0,0>) was not injected: inject is not possible now. Wait."
-        assert (run["state"], run["reason"]) == ("succeeded", named)
+        named = run["reason"]
         verdict = client.get(f"{address}/verdict").json()
-        assert (verdict["outcome"], verdict["not_injected"]) == ("not-tested", [named])
+        assert (run["state"], verdict["outcome"]) == ("succeeded", "not-tested")
         assert html.escape(named) in client.get(f"{address}/report.html").text
+        if not fails:
+            assert named.startswith("f1 (cable-pulled of 00/<0,0>) ")
+            assert "s to inject" in named
+            assert verdict["off_schedule"] == [named]
+            return
+        assert named == "f1 (cable-pulled of 00/<0,0>) was not injected: inject is not possible now. Wait."
+        assert verdict["not_injected"] == [named]
         (listed,) = client.get(f"{address}/faults").json()["items"]
         assert (listed["state"], listed["reason"], listed["at_secs"]) == (
             "failed",

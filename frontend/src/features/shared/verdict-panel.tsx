@@ -59,11 +59,11 @@ export default function VerdictPanel({ run }: { run: Run }) {
             </li>
           );
         })}
-        {data.not_injected?.map((missing) => (
-          <li key={missing} data-outcome="not-tested">
+        {[...(data.not_injected ?? []), ...(data.off_schedule ?? [])].map((sentence) => (
+          <li key={sentence} data-outcome="not-tested">
             <Icon name="warning" size={16} />
             <span>
-              <strong>{missing}</strong>
+              <strong>{sentence}</strong>
             </span>
           </li>
         ))}

@@ -79,6 +79,36 @@ test("a fault that did not happen is named, and one that was down already was no
   );
 });
 
+test("a fault that began or ended otherwise than planned is named in the verdict and in its row", () => {
+  const fault = {
+    id: "f1",
+    kind: "cable-pulled",
+    targets: ["00/<0,0>"],
+    detected_secs: null,
+    moves: 0,
+    recovered_secs: null,
+  };
+  const late = { ...fault, late_secs: 5, lasted_secs: 1, planned_secs: 3 };
+  const stuck = { ...fault, id: "f2", overran_secs: 4, not_recovered: "not now." };
+  const words = (host: HTMLElement, id: string) =>
+    [...host.querySelectorAll(`[data-off-schedule="${id}"]`)].map((item) =>
+      item.textContent!.replace(/\s/gu, " "),
+    );
+  const faults = [late, stuck, { ...fault, id: "f3", overran_secs: 2 }, { ...fault, id: "f4" }];
+  const host = verdictOf({ fidelity: FAITHFUL, faults });
+  expect(words(host, "f1")[0]).toContain("was injected 5 s late and lasted 1 s of 3 s.");
+  expect(words(host, "f2")[0]).toContain("could not be recovered (not now).");
+  expect(words(host, "f3")[0]).toContain("ended 2 s late.");
+  expect(words(host, "f4")).toEqual([]);
+  const judged = verdictOf({
+    fidelity: FAITHFUL,
+    faults,
+    verdict: { outcome: "held", sentence: "f1 was late." },
+  });
+  expect(words(judged, "f1"), "its sentence names them").toEqual([]);
+  expect(shown({ faults: [late] })).toContain("was injected");
+});
+
 test("a report without either has neither", () => {
   expect(shown({})).not.toMatch(/uncoupled|Upgrade/);
   expect(shown({})).toContain("The whole run");

@@ -49,6 +49,8 @@ export function Verdict({ report, experiment }: { report: Report; experiment: st
   const { icon, text } = OUTCOMES[verdict.outcome];
   // The sentence of a hypothesis that was not tested names them.
   const missing = verdict.outcome === "not-tested" ? [] : (report.not_injected ?? []);
+  const offSchedule =
+    verdict.outcome === "none" ? report.faults.filter((fault) => timingOf(fault) !== "") : [];
   return (
     <section
       className={styles.verdict}
@@ -63,6 +65,13 @@ export function Verdict({ report, experiment }: { report: Report; experiment: st
           <span key={id} data-missing={id}>
             {" "}
             {id} ({faultKind(kind).title}: {targets.slice(0, 3).join(", ")}) was not injected: {reason}
+          </span>
+        ))}
+        {offSchedule.map((fault, at) => (
+          <span key={`${fault.id} ${at}`} data-off-schedule={fault.id}>
+            {" "}
+            {fault.id} ({faultKind(fault.kind).title}: {fault.targets.slice(0, 3).join(", ")}){" "}
+            {timingOf(fault)}.
           </span>
         ))}
       </p>
@@ -231,6 +240,7 @@ function Recovery({ report, scheduled }: { report: Report; scheduled: number }) 
               {faultName(fault.id, scheduled)} {faultKind(fault.kind).title}:{" "}
               {fault.targets.slice(0, 3).join(", ")}
               {fault.targets.length > 3 && " …"}
+              {timingOf(fault) !== "" && <small data-off-schedule={fault.id}>{timingOf(fault)}</small>}
             </th>
             <td className={shared.number}>
               {fault.already_down ? "it was down already" : delay(fault.detected_secs)}
@@ -246,6 +256,19 @@ function Recovery({ report, scheduled }: { report: Report; scheduled: number }) 
       </tbody>
     </table>
   );
+}
+
+/** How a fault began or ended otherwise than planned; empty for the rest. */
+function timingOf(fault: Report["faults"][number]): string {
+  const { late_secs, took_secs, lasted_secs, planned_secs, overran_secs, not_recovered } = fault;
+  const parts = [
+    late_secs !== undefined && `was injected ${secsText(late_secs)} late`,
+    took_secs !== undefined && `took ${secsText(took_secs)} to inject`,
+    lasted_secs !== undefined && `lasted ${secsText(lasted_secs)} of ${secsText(planned_secs ?? 0)}`,
+    not_recovered !== undefined && `could not be recovered (${not_recovered.replace(/\.$/u, "")})`,
+    not_recovered === undefined && overran_secs !== undefined && `ended ${secsText(overran_secs)} late`,
+  ];
+  return parts.filter((part) => part !== false).join(" and ");
 }
 
 type Latencies = NonNullable<Report["latency_secs"]>;
