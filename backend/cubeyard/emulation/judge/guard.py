@@ -47,6 +47,8 @@ class Struck:
     """The end of the run cut a fault short, or one could not be recovered."""
     overran_at_secs: float = inf
     """From then on a fault lasted longer than planned."""
+    host_limited: str = ""
+    """Why this machine limited the run before the first fault; empty if it did not."""
 
 
 class Guard:
@@ -54,7 +56,7 @@ class Guard:
 
     def __init__(self, hypothesis: Hypothesis | None) -> None:
         self.hypothesis = hypothesis
-        self._watched_secs = self._broken_secs = self._delayed_secs = 0.0
+        self._watched_secs = self._broken_secs = self._delayed_secs = self._foreseen_secs = 0.0
         self._before = Reading(0.0, 0.0, 0)
         """The rates of all readings from before the first fault, added up."""
         self._before_count = 0
@@ -64,6 +66,8 @@ class Guard:
         self.delayed = 0.0
         """Share of the lasting violation in which this machine delayed the run, unless the model
         expected the violation."""
+        self.foreseen = 0.0
+        """Share of the lasting violation that the model expected."""
 
     def before(self, reading: Reading) -> None:
         """Adds a reading from before the first fault, for the baseline of shares."""
@@ -116,13 +120,17 @@ class Guard:
             self.violations += 1
             self._broken_secs += secs
             foreseen = expected is not None and self._misses(self.value(expected))
+            self._foreseen_secs += secs * foreseen
             self._delayed_secs += 0.0 if foreseen else delayed * secs
         else:
-            self._broken_secs = self._delayed_secs = 0.0
+            self._broken_secs = self._delayed_secs = self._foreseen_secs = 0.0
         if self._broken_secs < self.hypothesis.for_secs - EPSILON_SECS or self.broken_at_secs is not None:
             return False
         self.broken_at_secs = at_secs
-        self.delayed = self._delayed_secs / self._broken_secs if self._broken_secs > 0 else delayed
+        if self._broken_secs > 0:
+            self.delayed, self.foreseen = (
+                part / self._broken_secs for part in (self._delayed_secs, self._foreseen_secs)
+            )
         return self.hypothesis.abort
 
     def _misses(self, value: float | None) -> bool:
@@ -145,10 +153,17 @@ class Guard:
             return "none"
         if self.broken_at_secs is not None:
             excused = self.delayed >= DELAYED_SHARE or self.broken_at_secs > struck.overran_at_secs
-            return "inconclusive" if excused else "broken"
+            return "inconclusive" if excused or self._limited(struck) else "broken"
         if self.worst is None or struck.missing or self._watched_too_short(self.hypothesis):
             return "not-tested"
-        return "inconclusive" if struck.cut_short or self._broken_secs > 0 else "held"
+        return "inconclusive" if struck.cut_short or self._broken_secs > 0 or self._limited(struck) else "held"
+
+    def _limited(self, struck: Struck) -> bool:
+        """Whether this machine, which limited the run, leaves the outcome open: a baseline that it
+        has lowered is none; an absolute bound may have been missed because of it, but not met."""
+        if self.broken_at_secs is None:
+            return bool(struck.host_limited) and self._is_share
+        return bool(struck.host_limited) and self.foreseen <= 1 - DELAYED_SHARE
 
     def _watched_too_short(self, hypothesis: Hypothesis) -> bool:
         return self._watched_secs < hypothesis.for_secs - EPSILON_SECS
@@ -180,9 +195,12 @@ class Guard:
                 reported = f"{name} was not tested: {self._watched_secs:.1f} s were watched, and only {secs} {bad} {bound} break it."
             elif self._broken_secs > 0:
                 reported = f"{name} was {bad} {bound} for the last {self._broken_secs:.1f} s: the run ended before that lasted {secs}."
-            return f"{reported} {why}".rstrip()
+            limited = f" But this machine limited the run: {struck.host_limited}" if self._limited(struck) else ""
+            return f"{reported}{limited} {why}".rstrip()
         reported = f"{name} stayed {bad} {bound} for {secs} (until {self.broken_at_secs:.1f} s)"
-        if self.delayed >= DELAYED_SHARE:
+        if self._limited(struck):
+            reported += f", but this machine limited the run: {struck.host_limited.rstrip('.')}"
+        elif self.delayed >= DELAYED_SHARE:
             reported += (
                 f", but the run was delayed in {self.delayed:.0%} of that time: this machine may have been the limit"
             )

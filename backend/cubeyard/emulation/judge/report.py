@@ -78,12 +78,14 @@ def make(
         **({} if quiet is None else quiet.delays),
     )
     total = {**recorder.total.document(), "abt_bits_per_sec": round(_abt_of_all(recorder))}
+    fidelity = judge(calibration, observed)
     struck = Struck(
         bool(faults) or upgraded,
         tuple(missing_in_words(fault) for fault in not_injected),
         tuple(off_schedule_in_words(faults)),
         any("lasted_secs" in fault or "not_recovered" in fault for fault in faults),
         min((_overran_at(fault, ended_at_secs) for fault in faults), default=inf),
+        fidelity["reason"] if fidelity["verdict"] == "host-limited" else "",
     )
     return {
         "ended": ended,
@@ -98,7 +100,7 @@ def make(
         "windows": {
             name: recorder.parts[name].document() for name in ("before", "during", "after") if name in recorder.parts
         },
-        "fidelity": judge(calibration, observed),
+        "fidelity": fidelity,
         "faults": consequences.documents(),
         "not_injected": list(not_injected),
         "path_switches": recorder.events.switches,

@@ -233,6 +233,31 @@ def test_a_violation_at_a_busy_machine_is_inconclusive(cpu: list[float]) -> None
     )
 
 
+LIMITED = "Even one pair alone reached only 60% of its link."
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize(
+    ("good", "foreseen", "outcome"), [(True, False, "held"), (False, False, "inconclusive"), (False, True, "broken")]
+)
+def test_a_host_limited_run_proves_no_failure_nor_a_share(
+    metric: Metric, outcome: str, *, good: bool, foreseen: bool
+) -> None:
+    is_share = metric.endswith("-share")
+    values = {True: 40, False: 60} if metric == "stalled-flows" else {True: 60, False: 40}
+    guard = Guard(Hypothesis(metric=metric, bound=0.5 if is_share else 50, for_secs=0.25))
+    guard.before(reading(metric, 100))
+    for number in range(2):
+        expected = reading(metric, values[not foreseen])
+        guard.watch(number * TICK_SECS, TICK_SECS, reading(metric, values[good]), 0.0, expected)
+    result = guard.document(Struck(True, off_schedule=("f1 was late.",), host_limited=LIMITED))
+    assert result["outcome"] == ("inconclusive" if is_share and good else outcome)
+    assert ("But this machine limited the run: Even one pair" in result["sentence"]) is (is_share and good)
+    assert (", but this machine limited the run: Even one pair" in result["sentence"]) is (outcome == "inconclusive")
+    assert result["sentence"].endswith("f1 was late.")
+    assert guard.outcome(STRUCK) == ("held" if good else "broken"), "on a machine that was no limit"
+
+
 def test_several_hypotheses_are_watched_and_the_worst_is_told_first() -> None:
     guards = Guards(
         [

@@ -25,6 +25,7 @@ from cubeyard.emulation.judge.guard import Guards
 from cubeyard.emulation.judge.report import make
 from cubeyard.emulation.measure.recorder import Part, Recorder
 from cubeyard.engine import Engine
+from cubeyard.experiments.hypotheses import Hypothesis
 from tests.emulation.measure.test_events import chosen
 from tests.emulation.measure.test_measures import TINY, busy_frame
 from tests.emulation.setup.test_question import question
@@ -412,6 +413,24 @@ def test_the_whole_report(engine: Engine) -> None:
         "goodput_bits_per_sec": rate,
         "ideal_bits_per_sec": round(flows[1].ideal_bits_per_sec),
     }
+
+
+def test_a_host_limited_run_leaves_a_share_of_its_baseline_open(engine: Engine) -> None:
+    recorder = recorded(engine, 20)
+    full, claim = recorder.reading, Hypothesis(metric="goodput-share", bound=0.9, for_secs=0.5)
+    outcomes = []
+    for share in (0.98, 0.6):
+        guards = Guards([claim])
+        guards.before(full)
+        for number in range(10):
+            guards.watch(number / 10, 0.1, full)
+        faults = [
+            {"id": "f1", **PULLED, "at_nanos": 4, "at_secs": 1.3, "injected_at_secs": 1.3, "recovered_at_secs": 2.0}
+        ]
+        result = make(recorder, guards, pair(share), faults, ended="done", timings={})
+        outcomes.append((result["fidelity"]["verdict"], result["verdict"]["outcome"]))
+    assert outcomes[1] == ("host-limited", "inconclusive")
+    assert outcomes[0][1] == "held"
 
 
 def test_the_goodput_is_back_when_a_whole_second_after_the_fault_is_nearly_as_before(engine: Engine) -> None:
