@@ -38,7 +38,7 @@ from cubeyard.cli.place import command_place, stoppable
 from cubeyard.cli.processes import ServiceFile, ServiceProcesses
 from cubeyard.engine import Engine, Json
 from cubeyard.experiments.hypotheses import METRICS
-from cubeyard.experiments.scenario.verdict import EXIT_STATUS, missing_in_words, off_schedule_in_words
+from cubeyard.experiments.scenario.verdict import EXIT_STATUS, missing_in_words, off_schedule_in_words, unfinished_in_words
 from cubeyard.experiments.short import MAX_SEED
 from cubeyard.reading.units import NoAmountError, Unit, amount
 
@@ -186,8 +186,8 @@ def emulate(
     the report.
 
     Exit status: 0 measured, and the hypothesis held, 1 it is broken, 2 a request that is not
-    possible, 3 inconclusive, 4 not tested: a fault did not happen, or none was planned for a
-    hypothesis about the baseline; 130 interrupted.
+    possible, 3 inconclusive, 4 not tested: a fault or a step of the upgrade did not happen, or no
+    fault was planned for a hypothesis about the baseline; 130 interrupted.
     """
     request: Json = {
         "mode": mode, "dataplane": dataplane, "seconds": seconds, "settle_secs": settle, "calibrate_secs": calibrate,
@@ -242,8 +242,11 @@ def emulate(
 
 
 def _exit_status(document: Json) -> int:
-    """As of `scenario run`; a run without a hypothesis is judged by its faults alone."""
+    """As of `scenario run`; a run without a hypothesis is judged by its faults alone, and with an
+    upgrade only if that was finished."""
     outcome = document["verdict"]["outcome"]
+    if outcome in ("none", "held") and unfinished_in_words(document.get("upgrade")):
+        return EXIT_STATUS["not-tested"]
     if outcome != "none":
         return EXIT_STATUS[outcome]
     if document["not_injected"]:
@@ -439,6 +442,8 @@ def print_report(console: Console, document: Json) -> None:
         )
     console.print(table)
     if upgrade := document.get("upgrade"):
+        if unfinished := unfinished_in_words(upgrade):
+            console.print(f"[yellow]missing[/]: {unfinished}", highlight=False)
         console.print(
             f"  upgrade {escape(upgrade['title'])}: {upgrade['steps_done']} of {upgrade['steps']} steps, "
             f"{upgrade['connections_lost']} connections lost",

@@ -20,7 +20,7 @@ from cubeyard.emulation.session.orders import Order
 from cubeyard.emulation.setup.question import Question, read
 from cubeyard.engine import Engine, OnProgress
 from cubeyard.experiments.points import Json
-from cubeyard.experiments.scenario.verdict import missing_in_words, off_schedule_in_words
+from cubeyard.experiments.scenario.verdict import missing_in_words, off_schedule_in_words, unfinished_in_words
 from cubeyard.kit.db import Database
 from cubeyard.kit.ear import Sign
 from cubeyard.kit.errors import ProblemError
@@ -121,9 +121,9 @@ class EmulationRunner:
         report = Session(self._settings, self._place, run_id, question, sink).run()
         frames.lease.check()
         frames.write("report", {"point": 0, **report}, 0)
-        return " ".join(
-            [*(missing_in_words(fault) for fault in report["not_injected"]), *off_schedule_in_words(report["faults"])]
-        )
+        missing = [missing_in_words(fault) for fault in report["not_injected"]]
+        unfinished = unfinished_in_words(report.get("upgrade"))
+        return " ".join(filter(None, [*missing, *off_schedule_in_words(report["faults"]), unfinished]))
 
     def lab(self, told: OnProgress | None) -> Lab:
         """Where a figure is measured, over the same fabric."""

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from cubeyard.experiments.fault_kinds import PARAMETERS
-from cubeyard.experiments.scenario.verdict import missing_in_words, off_schedule_in_words
+from cubeyard.experiments.scenario.verdict import missing_in_words, off_schedule_in_words, unfinished_in_words
 from cubeyard.reports.content import Cell, Chart, Column, Line, Section, Table, shown
 from cubeyard.reports.settings import rate
 
@@ -70,6 +70,7 @@ def findings(report: Json) -> list[str]:
         *(["The run ended before its time: it was aborted."] if report["ended"] == "aborted" else []),
         *(missing_in_words(fault) for fault in report.get("not_injected") or []),
         *off_schedule_in_words(report["faults"]),
+        *filter(None, [unfinished_in_words(report.get("upgrade"))]),
     ]
 
 

@@ -118,6 +118,8 @@ PULLED = {
     "planned_secs": 3.0, "detected_secs": None, "last_move_secs": None, "already_down": True,
 }  # fmt: skip
 
+UPGRADE = {"title": "to p 2", "steps": 8, "steps_done": 3, "connections_lost": 0}
+
 
 def reported(**more: Any) -> dict[str, Any]:
     window = {
@@ -140,6 +142,10 @@ def reported(**more: Any) -> dict[str, Any]:
         ({"faults": [PULLED]}, 3),
         ({"faults": [{"late_secs": 1.0}]}, 0),
         ({"faults": [{"overran_secs": 1.0}]}, 3),
+        ({"upgrade": UPGRADE}, 4),
+        ({"upgrade": {**UPGRADE, "steps_done": 8}}, 0),
+        ({"upgrade": UPGRADE, "verdict": {"outcome": "held"}}, 4),
+        ({"upgrade": UPGRADE, "verdict": {"outcome": "broken"}}, 1),
         ({"verdict": {"outcome": "held"}}, 0),
         ({"verdict": {"outcome": "broken"}, "not_injected": [MISSING]}, 1),
         ({"verdict": {"outcome": "inconclusive"}}, 3),
@@ -150,12 +156,13 @@ def test_the_exit_status_is_that_of_a_scenario(more: dict[str, Any], status: int
     assert _exit_status(reported(**more)) == status
 
 
-def test_a_printed_report_names_faults_that_did_not_happen_or_were_late_or_down_already() -> None:
+def test_a_printed_report_names_all_that_did_not_happen_or_was_late_or_down_already() -> None:
     console = Console(file=io.StringIO(), width=300)
-    print_report(console, reported(not_injected=[MISSING], faults=[PULLED]))
+    print_report(console, reported(not_injected=[MISSING], faults=[PULLED], upgrade=UPGRADE))
     assert isinstance(console.file, io.StringIO)
     text = console.file.getvalue()
     assert "missing: f1 (link-loss of 0.0/<0,0>) was not injected: this kernel has no netem." in text
     assert "off schedule: f2 (cable-pulled of 0.0/<0,0>) was injected 5.0 s late and lasted 1.0 of 3.0 s." in text
     assert "it was down already" in text
+    assert "missing: The run ended after 3 of 8 steps of its upgrade." in text
     assert "–" in text, "no least goodput in less than a second"

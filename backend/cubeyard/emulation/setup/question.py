@@ -63,7 +63,9 @@ def read(engine: Engine, document: Json) -> Question:
     settings = Emulation.model_validate(document.get("emulation") or {})
     rate = (document.get("link_gbps") or DEFAULT_LINK_GBPS) * 1e9
     before, network = network_of(engine, document["plan"]["spec"], settings, rate)
-    upgrade = None if settings.upgrade is None else planned(engine, before, network, settings.upgrade)
+    upgrade = None
+    if settings.upgrade is not None:
+        upgrade = planned(engine, before, network, settings.upgrade, settings.seconds)
     network = networks.with_gateways(network, settings.gateways)
     networks.check_settings(network, settings.timers)
     networks.check_dataplane(network, settings.dataplane, engine.hosts)

@@ -112,9 +112,20 @@ def network_of(engine: Engine, spec: Json, settings: Emulation, rate: float) -> 
     return own, replace(result, rate_bits_per_sec=rate * result.planned_bits_per_sec / own.planned_bits_per_sec)
 
 
-def planned(engine: Engine, before: Network, run: Network, asked: Asked) -> Upgrade:
+def planned(
+    engine: Engine, before: Network, run: Network, asked: Asked, seconds: float = Emulation().seconds
+) -> Upgrade:
     """The work order between two plans as steps. Raises a 422 for one that does more than add
-    cables, move uplinks or make ports faster. `run` has the cables of both plans."""
+    cables, move uplinks or make ports faster, and for one after the `seconds` that are measured.
+    `run` has the cables of both plans."""
+    if asked.at_secs is not None and asked.at_secs >= seconds:
+        raise field_error(
+            "body.emulation.upgrade.at_secs",
+            asked.at_secs,
+            f"The run ends after {seconds:g} s, before the upgrade begins.",
+            limit=f"less than {seconds:g}",
+            hint="Let it begin earlier, or measure for more seconds.",
+        )
     if before.servers != run.servers or not set(before.switches.values()) <= set(run.switches.values()):
         raise field_error(
             FIELD,

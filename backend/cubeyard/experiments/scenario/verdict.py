@@ -232,3 +232,10 @@ def missing_in_words(fault: Mapping[str, Any]) -> str:
 
 def _named(fault: Mapping[str, Any]) -> str:
     return f"{fault['id']} ({fault['kind']} of {', '.join(fault['targets'])})"
+
+
+def unfinished_in_words(upgrade: Mapping[str, Any] | None) -> str:
+    """The upgrade of a report, if the run ended before its last step; else empty."""
+    if upgrade is None or upgrade["steps_done"] == upgrade["steps"]:
+        return ""
+    return f"The run ended after {upgrade['steps_done']} of {upgrade['steps']} steps of its upgrade."

@@ -105,6 +105,16 @@ def test_before_the_first_step_the_plan_before_is_expected_and_after_the_last_th
     assert times[0] < last / first < times[1]
 
 
+def test_an_upgrade_after_the_end_is_refused(engine: Engine) -> None:
+    settings = {"seconds": 30, "upgrade": {"to": AFTER, "at_secs": 40}}
+    request = {"plan": BEFORE, "workload": PAIR, "engine": "emulation", "emulation": settings}
+    document = ExperimentCreate.model_validate(request).model_dump(mode="json")
+    with pytest.raises(ProblemError) as refused:
+        read(engine, {**document, "plan": {"spec": BEFORE}})
+    (error,) = refused.value.errors or []
+    assert (error.field, error.limit) == ("body.emulation.upgrade.at_secs", "less than 30")
+
+
 @pytest.mark.parametrize(
     ("spec", "to", "said"),
     [
