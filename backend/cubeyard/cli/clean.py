@@ -15,6 +15,7 @@ def clean() -> None:
     Exit status 1 if something may be left: a Docker engine or a process does not answer.
     """
     from cubeyard.emulation.deploy.reaper import reap, reap_left_alone
+    from cubeyard.emulation.fabric.client import FabricHungError
     from cubeyard.emulation.fabric.place import Place
     from cubeyard.emulation.fabric.process import FabricProcess
 
@@ -31,6 +32,8 @@ def clean() -> None:
                 if settings.fabric_start:
                     fabric.ensure()
                 removed += [f"run {run}" for run in reap(settings, place, kept)]
+            except FabricHungError as error:
+                kept.append(error.detail)
             finally:
                 place.leave(entered, fabric.stop)
         removed += [f"folder {name}" for name in reap_left_alone(settings, kept)]

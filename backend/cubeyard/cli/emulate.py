@@ -34,7 +34,7 @@ from cubeyard.cli.images import print_images, read_image
 from cubeyard.cli.latency import add_latency
 from cubeyard.cli.modules import print_answers, read_messages, read_services, send_messages
 from cubeyard.cli.output import kept
-from cubeyard.cli.place import command_place, stoppable
+from cubeyard.cli.place import clear_left_alone, command_place, stoppable
 from cubeyard.cli.processes import ServiceFile, ServiceProcesses
 from cubeyard.engine import Engine, Json
 from cubeyard.experiments.hypotheses import METRICS
@@ -325,7 +325,6 @@ def run_session(
     ProblemError."""
     from cubeyard.emulation.deploy.names import shell_command
     from cubeyard.emulation.deploy.probe import refuse_impossible
-    from cubeyard.emulation.deploy.reaper import reap_left_alone
     from cubeyard.emulation.fabric.process import FabricProcess
     from cubeyard.emulation.faults.impossible import kinds_of
     from cubeyard.emulation.network.services import with_processes
@@ -354,7 +353,7 @@ def run_session(
                 f"{files[0].path} runs in processes on this machine, and servers run on others: write it as a module."
             )
         ready = replace(ready, network=with_processes(ready.network, [(file.name, file.id) for file in files]))
-    reap_left_alone(settings)
+    clear_left_alone(settings)
     with command_place(settings) as place:
         fabric = FabricProcess(settings, place)
         run_id = new_id()

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
-from cubeyard.cli.common import quiet_logs
+from cubeyard.cli.common import errors, quiet_logs
 from cubeyard.kit.signals import ending
 from cubeyard.settings import Settings
 
@@ -66,6 +66,16 @@ def stoppable() -> Iterator[Callable[[], bool]]:
             signal.signal(item, handler)
 
 
+def clear_left_alone(settings: Settings) -> None:
+    """Remove the leftovers of killed commands, and print the reasons where some stay."""
+    from cubeyard.emulation.deploy.reaper import reap_left_alone
+
+    kept: list[str] = []
+    reap_left_alone(settings, kept)
+    for sentence in kept:
+        errors.print(f"Left: {sentence}", highlight=False, markup=False)
+
+
 @contextmanager
 def own_lab(settings: Settings, engine: Engine, brevity: float) -> Iterator[Callable[[OnProgress | None], Lab]]:
     """Makes labs that belong to this process alone. Their fabric starts with the first measurement,
@@ -74,12 +84,11 @@ def own_lab(settings: Settings, engine: Engine, brevity: float) -> Iterator[Call
 
         def lab(told: OnProgress | None) -> Lab:
             # Most figures need none of it.
-            from cubeyard.emulation.deploy.reaper import reap_left_alone
             from cubeyard.emulation.fabric.process import FabricProcess
             from cubeyard.emulation.figures.lab import Lab
 
             quiet_logs(settings)
-            reap_left_alone(settings)
+            clear_left_alone(settings)
             interrupted = held.enter_context(stoppable())
             place = held.enter_context(command_place(settings))
             fabric = FabricProcess(settings, place)

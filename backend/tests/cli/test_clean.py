@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,9 +14,12 @@ import typer
 
 from cubeyard.cli.clean import clean
 from cubeyard.cli.place import stoppable
+from cubeyard.emulation.deploy import reaper
+from cubeyard.emulation.fabric import process
 from cubeyard.emulation.fabric.place import Place
 from cubeyard.kit.signals import ending
 from cubeyard.settings import Settings
+from tests.emulation.fabric.test_place import LOCKS
 from tests.emulation.scripted import scripted
 
 CONTAINER = "0123456789abcdef" * 4
@@ -58,6 +62,30 @@ def test_clean_removes_dead_runs_and_leaves_living_ones(
         fabric.runs = []
         clean()
         assert "Nothing was left" in capsys.readouterr().err
+
+
+def test_clean_goes_on_beside_a_fabric_that_hangs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("CUBEYARD_HOME", str(tmp_path))
+    monkeypatch.setenv("CUBEYARD_FABRIC_DIR", str(tmp_path / "place"))
+    monkeypatch.setattr(process, "BEGIN_SECS", 0.0)
+    reaped: list[Settings] = []
+    monkeypatch.setattr(reaper, "reap_left_alone", lambda settings, _kept: reaped.append(settings) or [])
+    place = Place.of(Settings())
+    place.make()
+    place.state.mkdir()
+    words = [sys.executable, "-c", LOCKS, str(place.socket), str(place.state / "lock")]
+    with subprocess.Popen(words, stdout=subprocess.PIPE) as hung:
+        assert hung.stdout is not None
+        hung.stdout.readline()
+        (place.folder / "started").write_text(str(hung.pid))
+        with pytest.raises(typer.Exit) as ended:
+            clean()
+        hung.kill()
+    assert ended.value.exit_code == 1
+    assert f"(process {hung.pid}) does not answer" in capsys.readouterr().err
+    assert reaped
 
 
 def test_clean_says_which_engine_may_still_have_containers_and_ends_their_shims(

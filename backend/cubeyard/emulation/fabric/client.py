@@ -69,6 +69,10 @@ class FabricGoneError(ProblemError):
         super().__init__(503, "fabric-gone", detail)
 
 
+class FabricHungError(FabricGoneError):
+    """It has its place and does not answer, so that no other one can start there."""
+
+
 class FabricSilentError(FabricGoneError):
     """Neither it nor its machine answers, not even with a refusal."""
 

@@ -15,7 +15,7 @@ from typing import Any
 import orjson
 import structlog
 
-from cubeyard.emulation.fabric.client import FabricClient, FabricGoneError
+from cubeyard.emulation.fabric.client import FabricClient, FabricGoneError, FabricHungError
 from cubeyard.emulation.fabric.place import JOURNAL, Place
 from cubeyard.kit.disk import DiskFullError, scarce
 from cubeyard.settings import Settings
@@ -25,6 +25,8 @@ log = structlog.get_logger(__name__)
 START_SECS = 20.0
 HUNG_SECS = 60.0
 """A fabric of a dead owner that does not answer for this long is ended."""
+BEGIN_SECS = 2.0
+"""From its lock to its first answer, on a busy machine."""
 STOP_SECS = 20.0
 FABRIC, NODE = "cubeyard-fabric", "cubeyard-node"
 
@@ -55,15 +57,18 @@ class FabricProcess:
 
     def ensure(self) -> None:
         """Ensures that a fabric runs at the place's socket, and starts it if necessary. Raises
-        FabricGoneError with a fix.
+        FabricGoneError with a fix. One of a dead owner that hangs is ended after a time.
 
         If hosts are configured, each has its own fabric, which its administrator starts.
         """
         if self._settings.spread:
             return
-        if (pid := self.pid) is not None:
+        if (pid := self.pid or self._pid_soon()) is not None:
+            self._hung_since.unlink(missing_ok=True)
             self._take_over(pid)
             return
+        if self._there and (why := self._hung()):
+            raise FabricHungError(why)
         binary = program(self._settings, FABRIC)
         if binary is None:
             raise FabricGoneError(f"There is no {FABRIC} on this machine. `make setup` builds it.")
@@ -108,6 +113,26 @@ class FabricProcess:
             raise
         log.info("fabric_started", socket=str(self.place.socket))
 
+    @property
+    def _there(self) -> bool:
+        """Whether a fabric has this place. Its lock is root's."""
+        return not self.place.fabric_gone() if os.geteuid() == 0 else self._marked() is not None
+
+    def _pid_soon(self) -> int | None:
+        """The fabric that another process is just starting here."""
+        deadline = time.monotonic() + BEGIN_SECS
+        while self._there and time.monotonic() < deadline:
+            if (pid := self.pid) is not None:
+                return pid
+            time.sleep(0.02)
+        return None
+
+    def _hung(self) -> str:
+        """Ends it, if no living process has a run. Returns why it stays; empty if it is gone."""
+        if all(self.place.free(lock) for lock in self.place.locks() if lock != "owner"):
+            return self.end_hung()
+        return f"{FABRIC} of {self.place.folder} does not answer, and a run that continues uses it: end that run first."
+
     def _take_over(self, pid: int) -> None:
         """Stay connected to a fabric that is not this process's own, unless we are already."""
         started = self._process is not None and self._process.poll() is None
@@ -146,6 +171,11 @@ class FabricProcess:
         return self.place.folder / "started"
 
     @property
+    def _hung_since(self) -> Path:
+        """Made when it first did not answer."""
+        return self.place.folder / "hung"
+
+    @property
     def pid(self) -> int | None:
         """The fabric that answers at the socket; None if none does."""
         try:
@@ -177,7 +207,7 @@ class FabricProcess:
         Returns why it still holds the place; empty if it does not."""
         if self.place.fabric_gone():
             return ""
-        pid, since = self._marked(), self.place.folder / "hung"
+        pid, since = self._marked(), self._hung_since
         named = f"cubeyard-fabric of {self.place.folder}"
         if pid is None:
             return f"{named} was started by hand and does not answer. End it, then run `cubeyard clean`."
@@ -192,7 +222,10 @@ class FabricProcess:
         deadline = time.monotonic() + STOP_SECS
         while not self.place.fabric_gone() and time.monotonic() < deadline:
             time.sleep(0.05)
-        return "" if self.place.fabric_gone() else f"{named} (process {pid}) does not end."
+        if not self.place.fabric_gone():
+            return f"{named} (process {pid}) does not end."
+        since.unlink(missing_ok=True)
+        return ""
 
     def _marked(self) -> int | None:
         """The process of the marker, if it is a fabric of this place."""

@@ -19,7 +19,7 @@ from cubeyard.emulation.deploy.images import _layer
 from cubeyard.emulation.deploy.reaper import reap
 from cubeyard.emulation.deploy.tools import Tools
 from cubeyard.emulation.fabric import process
-from cubeyard.emulation.fabric.client import FabricClient, FabricGoneError
+from cubeyard.emulation.fabric.client import FabricClient, FabricGoneError, FabricHungError
 from cubeyard.emulation.fabric.place import Place
 from cubeyard.emulation.fabric.process import FabricProcess, reap_state
 from cubeyard.settings import Settings
@@ -137,11 +137,19 @@ def test_a_fabric_that_hangs_is_skipped_with_a_sentence_and_ended_after_a_time(
         (place.folder / "started").write_text(str(hung.pid))
         hung.send_signal(signal.SIGSTOP)
         assert f"(process {hung.pid}) does not answer" in fabric.end_hung()
-        assert hung.poll() is None
+        monkeypatch.setattr(process, "BEGIN_SECS", 0.0)
+        with pytest.raises(FabricHungError, match="does not answer"):
+            fabric.ensure()
         monkeypatch.setattr(process, "HUNG_SECS", 0.0)
-        assert fabric.end_hung() == ""
+        with place.held("run1"), pytest.raises(FabricHungError, match="end that run first"):
+            fabric.ensure()
+        assert hung.poll() is None
+        monkeypatch.setattr(process, "program", lambda *_: None)
+        with pytest.raises(FabricGoneError, match="There is no cubeyard-fabric"):
+            fabric.ensure()  # another one may start
         assert hung.wait(5) == -signal.SIGKILL
     assert fabric.end_hung() == ""
+    assert not (place.folder / "hung").exists(), "the next one that hangs has its time too"
 
 
 def test_a_journal_that_cannot_be_reaped_is_said_and_no_traceback(
