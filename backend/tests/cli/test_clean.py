@@ -64,6 +64,27 @@ def test_clean_removes_dead_runs_and_leaves_living_ones(
         assert "Nothing was left" in capsys.readouterr().err
 
 
+def test_clean_says_why_a_run_is_not_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("CUBEYARD_HOME", str(tmp_path))
+    monkeypatch.setenv("CUBEYARD_FABRIC_DIR", str(tmp_path / "place"))
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
+    place = Place.of(Settings())
+    with scripted(place.socket) as fabric:
+        fabric.runs = [{"run": "refused", "owner": place.name}]
+        fabric.fails.add("destroy")
+        with place.held("unrecorded"):
+            place.remember("unrecorded")
+        with pytest.raises(typer.Exit) as ended:
+            clean()
+    assert ended.value.exit_code == 1
+    printed = capsys.readouterr().err
+    assert "Left: Run refused is not removed. destroy is not possible now" in printed
+    assert "Left: Run unrecorded is not removed. Its containers wait for the Docker engine." in printed
+    assert "Nothing was left" not in printed
+
+
 def test_clean_goes_on_beside_a_fabric_that_hangs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -35,12 +35,12 @@ def reap(settings: Settings, place: Place, kept: list[str] | None = None) -> lis
             if not nobodys:
                 continue
             # Every host's part goes, whether or not another's does.
-            gone = [part.remove(place, run) for part in parts]
+            why = [f"Run {run} is not removed. {reason}" for part in parts if (reason := part.remove(place, run))]
             reached = [part.engine for part in parts]
-            why = _elsewhere(settings, place, run, hosts.owner, reached)
+            why += _elsewhere(settings, place, run, hosts.owner, reached)
             if kept is not None:
                 kept += why
-            if all(gone) and not why:
+            if not why:
                 place.forget(run)
                 removed.append(run)
     for part in parts:
@@ -57,7 +57,8 @@ class _Part:
         self._host = host
         self._owner = owner
         self._docker: Containers | None = containers_of(settings, owner, host)
-        self._silent = False
+        self._silent = ""
+        """Why its fabric was not reached, if it may be there."""
 
     @property
     def engine(self) -> str | None:
@@ -76,20 +77,22 @@ class _Part:
             with FabricClient(self._host.socket) as fabric:
                 runs = fabric.call("runs", ANSWER_SECS).get("runs", [])
         except (FabricGoneError, FabricError) as error:
-            self._silent = isinstance(error, FabricSilentError)
-            log.debug("fabric_not_reaped", error=self._host.said(error.detail))
+            detail = self._host.said(error.detail)
+            self._silent = detail if isinstance(error, FabricSilentError) else ""
+            log.debug("fabric_not_reaped", error=detail)
             return matches
         # A fabric of another machine may have runs of others, too.
         return matches | {str(run["run"]) for run in runs if run.get("owner", self._owner) == self._owner}
 
-    def remove(self, place: Place, run: str) -> bool:
-        """Whether nothing is left of it here."""
-        if self._docker is None and place.remembered(run):
+    def remove(self, place: Place, run: str) -> str:
+        """Why something may be left of it here; empty if nothing is."""
+        # Containers on recorded engines are removed there, or those engines are named.
+        if self._docker is None and place.remembered(run) and not place.engines(run):
             why = self._host.said("Its containers wait for the Docker engine.")
             log.info("emulation_not_removed", run=run, error=why)
-            return False
+            return why
         if self._silent:
-            return False
+            return self._silent
         try:
             strays: list[str] = []
             if self._docker is not None:
@@ -99,9 +102,10 @@ class _Part:
                 # Another worker may have taken the run up meanwhile.
                 fabric.call("destroy", run=run, owner=self._owner, strays=strays)
         except (*UNREACHED, FabricGoneError, FabricError, DiskFullError) as error:
-            log.warning("emulation_not_removed", run=run, error=self._host.said(error.detail))
-            return False
-        return True
+            why = self._host.said(error.detail)
+            log.warning("emulation_not_removed", run=run, error=why)
+            return why
+        return ""
 
     def close(self) -> None:
         if self._docker is not None:
@@ -172,13 +176,15 @@ def _clear(settings: Settings, place: Place) -> list[str]:
         return [why]
     docker = _engine(settings, place.name, Host("", place.socket))
     left: list[str] = []
+    containers: list[str] = []
     try:
-        for run in docker.runs():
+        containers += docker.runs()
+        for run in containers:
             docker.remove(run)
     except UNREACHED as error:
         # Its name must stay known for as long as there may be containers of that name.
         log.info("place_not_removed", place=place.name, error=error.detail)
-        if any(place.remembered(run) and not place.engines(run) for run in place.locks()):
+        if containers or any(place.remembered(run) and not place.engines(run) for run in place.locks()):
             left.append(f"{place.folder} may have containers. {error.detail}")
     finally:
         engine = _id_of(docker)
