@@ -20,6 +20,7 @@ from cubeyard.emulation.session.session import Session
 from cubeyard.emulation.setup.question import read
 from cubeyard.engine import CancelledError, Engine, OnProgress
 from cubeyard.experiments.question import ExperimentCreate
+from cubeyard.experiments.scenario.verdict import late_in_words, missing_in_words
 from cubeyard.kit.errors import ProblemError
 from cubeyard.kit.ids import new_id
 from cubeyard.plans.spec import normal_spec
@@ -33,7 +34,7 @@ SEED = 7
 OVERHEAD_SECS = 1.0
 """To bring a network of the testbed up and down."""
 VERDICTS = ("faithful", "unknown", "host-limited")
-"""From the best to the worst."""
+"""From the best to the worst; with another cause than `none`, each is worse than without."""
 
 
 @dataclass(frozen=True)
@@ -204,19 +205,21 @@ class Lab:
             if talking is not None:
                 talking.end()
         if talking is not None and not talking.over():
-            detail = f"{trial.name} was not over within {trial.emulation['seconds']:g} s: this machine is too busy."
-            raise ProblemError(503, "cannot-measure", detail)
+            _refuse(trial, f"It was not over within {trial.emulation['seconds']:g} s: this machine is too busy.")
+        if missing := measured.report["not_injected"]:
+            _refuse(trial, " ".join(missing_in_words(fault) for fault in missing))
+        if short := [fault for fault in measured.report["faults"] if "lasted_secs" in fault]:
+            _refuse(trial, f"{' '.join(late_in_words(fault) for fault in short)} This machine is too busy.")
         self._parts.append(measured)
         return measured
 
     def provenance(self) -> Json:
         """The machine and the versions of the measurement, and its fidelity."""
-        worst = max((part.report["fidelity"]["verdict"] for part in self._parts), key=VERDICTS.index, default="unknown")
-        reasons = [
-            f"{part.trial.name}: {part.report['fidelity']['reason']}"
-            for part in self._parts
-            if part.report["fidelity"]["verdict"] == worst
-        ]
+        worst = max(self._parts, key=lambda part: _badness(_fidelity(part.report)), default=None)
+        fidelity = {"verdict": "unknown", "reason": "Nothing was measured."}
+        if worst is not None:
+            fidelity = _fidelity(worst.report)
+            fidelity["reason"] = f"{worst.trial.name}: {fidelity['reason']}"
         return {
             "engine": "emulation",
             "engine_version": self.engine.version,
@@ -231,7 +234,7 @@ class Lab:
                 "load_after": _load(),
             },
             "measured_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-            "fidelity": {"verdict": worst, "reason": reasons[0] if reasons else "Nothing was measured."},
+            "fidelity": fidelity,
             "parts": [_part(part) for part in self._parts],
         }
 
@@ -275,6 +278,22 @@ class _Sink:
 
     def done(self, order: Any, outcome: Json) -> None:
         _ = order, outcome
+
+
+def _refuse(trial: Trial, reason: str) -> None:
+    raise ProblemError(503, "cannot-measure", f"{trial.name} cannot be measured. {reason}")
+
+
+def _fidelity(report: Json) -> Json:
+    """Verdict, cause and reason. Where a fault was late, the machine was the limit."""
+    result = {name: report["fidelity"][name] for name in ("verdict", "cause", "reason")}
+    if late := [late_in_words(fault) for fault in report["faults"] if "late_secs" in fault]:
+        result |= {"verdict": VERDICTS[-1], "cause": "machine", "reason": " ".join([*late, result["reason"]])}
+    return result
+
+
+def _badness(fidelity: Json) -> tuple[int, bool]:
+    return VERDICTS.index(fidelity["verdict"]), fidelity["cause"] != "none"
 
 
 def _part(measured: Measured) -> Json:

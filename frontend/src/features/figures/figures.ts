@@ -151,6 +151,8 @@ export const unitText = (unit: string): string =>
 /** Whether measured numbers are the network's or the machine's. */
 export interface Fidelity {
   verdict: "faithful" | "host-limited" | "unknown";
+  /** Older results name no cause. */
+  cause?: string;
   reason: string;
 }
 
@@ -188,7 +190,13 @@ const FIDELITY_TEXT: Record<Fidelity["verdict"], string> = {
   unknown: "fidelity unknown",
 };
 
-export const fidelityText = ({ verdict }: Fidelity): string => FIDELITY_TEXT[verdict];
+export const reachesPrediction = ({ verdict, cause = "none" }: Fidelity): boolean =>
+  verdict === "faithful" && cause === "none";
+
+export const fidelityText = (fidelity: Fidelity): string =>
+  fidelity.verdict === "faithful" && !reachesPrediction(fidelity)
+    ? "faithful, below the prediction"
+    : FIDELITY_TEXT[fidelity.verdict];
 
 /** The machine on which the numbers were measured; empty for computed ones. */
 function hostTexts({ host, fidelity }: Provenance): string[] {

@@ -5,16 +5,16 @@
 import type { FigureResult } from "@/api/types";
 import { Icon } from "@/ui/icon";
 import { useMachine } from "../shared/use-machine";
-import { fidelityOf, fidelityText } from "./figures";
+import { fidelityOf, fidelityText, reachesPrediction } from "./figures";
 import styles from "./figures.module.css";
 
 export function FidelityNote({ result }: { result: FigureResult }) {
   const fidelity = fidelityOf(result);
   if (fidelity === null) return null;
-  const good = fidelity.verdict === "faithful";
+  const good = reachesPrediction(fidelity);
   return (
     <span className={good ? styles.verdict : `${styles.verdict} ${styles.differs}`} title={fidelity.reason}>
-      <Icon name={good ? "check" : "warning"} size={14} />
+      <Icon name={good ? "check" : fidelity.verdict === "faithful" ? "info" : "warning"} size={14} />
       {fidelityText(fidelity)}
     </span>
   );
