@@ -3,6 +3,7 @@ an output that cannot be written."""
 
 from __future__ import annotations
 
+import codecs
 import io
 import os
 import sys
@@ -85,9 +86,9 @@ def prepare() -> None:
         sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115 - until the end of the process
     raw = RawOutput(None if old is None else STDOUT)
     encoding = getattr(old, "encoding", None) or "utf-8"
-    sys.stdout = io.TextIOWrapper(
-        io.BufferedWriter(raw), encoding, getattr(old, "errors", None), line_buffering=raw.isatty()
-    )
+    # A character that the encoding lacks is no reason to lose a report.
+    errors = getattr(old, "errors", None) if codecs.lookup(encoding).name == "utf-8" else "backslashreplace"
+    sys.stdout = io.TextIOWrapper(io.BufferedWriter(raw), encoding, errors, line_buffering=raw.isatty())
 
 
 def finish() -> None:

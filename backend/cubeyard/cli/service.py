@@ -40,6 +40,7 @@ from cubeyard.cli.modules import (
     read_module,
     size_of,
 )
+from cubeyard.cli.output import kept
 from cubeyard.cli.processes import ServiceProcessError, answering
 from cubeyard.engine import Engine
 
@@ -237,11 +238,13 @@ def service_run(
         raise typer.Exit(1)
     run = on_packets(file, size, message, seconds, mode, seed)
     output = len(list(answers(run["events"])))
-    if as_json:
-        write(orjson.dumps({"trial": report, "run": run}) + b"\n")
-    else:
-        Console().print(f"[bold]With real packets, {servers} servers as {escape(mode)}[/bold]", highlight=False)
-        print_answers(Console(), run["events"])
-        Console().print(f"{output:,} answers; {report['answers']:,} in virtual time.", highlight=False)
+    document = orjson.dumps({"trial": report, "run": run})
+    with kept(f"cubeyard-run-{run['run']}.json", lambda: document):
+        if as_json:
+            write(document + b"\n")
+        else:
+            Console().print(f"[bold]With real packets, {servers} servers as {escape(mode)}[/bold]", highlight=False)
+            print_answers(Console(), run["events"])
+            Console().print(f"{output:,} answers; {report['answers']:,} in virtual time.", highlight=False)
     if report["answers"] and not output:
         raise typer.Exit(1)

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import io
+import json
 import logging
+import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -13,9 +17,10 @@ import pytest
 import structlog
 import typer
 
-from cubeyard.cli import output
+from cubeyard.cli import emulate, output, service
 from cubeyard.cli.capture import ended_by
 from cubeyard.kit import logs
+from tests.cli.test_emulate import reported
 from tests.processes import PROGRAM, environment
 
 ASKED = ("paths", "--spec", '{"family":"bcube","n":2,"k":1}', "00", "11")
@@ -42,18 +47,51 @@ def test_a_terminal_without_a_width_gets_text_all_the_same(tmp_path: Path) -> No
     assert "00" in done.stdout
 
 
-def test_a_measured_report_is_kept_where_there_is_room(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
+@contextmanager
+def full_output(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Standard output has no room; the working folder has."""
+    monkeypatch.chdir(folder)
     with Path("/dev/full").open("wb", buffering=0) as full:
         text = io.TextIOWrapper(io.BufferedWriter(output.RawOutput(full.fileno())))
         monkeypatch.setattr(sys, "stdout", text)
-        with pytest.raises(typer.Exit), output.kept("report.json", lambda: b"{}"):
-            print("a report")
+        yield
         text.flush()  # as at exit: nothing fails again
+
+
+def test_a_measured_report_is_kept_where_there_is_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with full_output(tmp_path, monkeypatch), pytest.raises(typer.Exit), output.kept("report.json", lambda: b"{}"):
+        print("a report")
     assert (tmp_path / "report.json").read_bytes() == b"{}"
     assert f"No space left on device. The report is in {tmp_path}/report.json." in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("as_json", [True, False])
+@pytest.mark.parametrize("command", ["emulate", "service run"])
+def test_a_command_keeps_its_measured_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, as_json: bool
+) -> None:
+    document = reported(run="r1", events=[])
+    trial = {"lost": {}, "delivered": 1, "answers": 1}
+    monkeypatch.setattr(emulate, "run_session", lambda *_: document)
+    monkeypatch.setattr(service, "_trial", lambda *_: (trial, 0.1))
+    monkeypatch.setattr(service, "print_trial", lambda *_: None)
+    monkeypatch.setattr(service, "on_packets", lambda *_: document)
+    work, what, kept = {
+        "emulate": (emulate.emulate, '{"family":"bcube","n":2,"k":1}', document),
+        "service run": (service.service_run, "cache.py", {"trial": trial, "run": document}),
+    }[command]
+    with full_output(tmp_path, monkeypatch), pytest.raises(typer.Exit) as ended:
+        work(what, as_json=as_json)
+    assert ended.value.exit_code == 1
+    assert json.loads((tmp_path / "cubeyard-run-r1.json").read_bytes()) == kept
+
+
+def test_a_character_that_the_encoding_lacks_is_printed_as_its_number() -> None:
+    words = [sys.executable, "-c", "from cubeyard.cli import output; output.prepare(); print('–'); output.finish()"]
+    done = subprocess.run(words, env={**os.environ, "PYTHONIOENCODING": "latin-1"}, capture_output=True, check=False)
+    assert (done.stdout, done.stderr) == (b"\\u2013\n", b"")
 
 
 def test_a_report_is_kept_if_the_file_of_an_option_has_no_room(
