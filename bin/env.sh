@@ -34,7 +34,12 @@ if [ "${CI:-}" = true ]; then export CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG
 # The lines of a package in the developers' lock, with its digests: pinned setuptools.
 pinned() { sed -n "/^$1==/,/[^\\\\]$/p" "$ROOT/backend/requirements-dev.txt"; }
 
-say() { printf '\033[1m==> %s\033[0m\n' "$*" >&2; }
+# Bold on a terminal, unless a variable forbids it.
+say() {
+  local bold='' plain=''
+  if [ -t 2 ] && [ -z "${NO_COLOR:-}" ] && [ "${TERM:-dumb}" != dumb ]; then bold=$'\033[1m' plain=$'\033[0m'; fi
+  printf '%s==> %s%s\n' "$bold" "$*" "$plain" >&2
+}
 die() {
   printf 'error: %s\n' "$*" >&2
   exit 1

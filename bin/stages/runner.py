@@ -54,7 +54,11 @@ class Result:
 
 
 def say(text: str) -> None:
-    print(f"\033[1m==> {text}\033[0m", file=sys.stderr, flush=True)
+    """As in `bin/env.sh`: bold on a terminal alone."""
+    line = f"==> {text}"
+    if sys.stderr.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM", "dumb") != "dumb":
+        line = f"\033[1m{line}\033[0m"
+    print(line, file=sys.stderr, flush=True)
 
 
 def run(command: Command, *, live: bool) -> Result:

@@ -77,6 +77,10 @@ def prepare() -> None:
     if os.environ.get("NO_COLOR"):
         # Bold and dim are escape codes too; a terminal without abilities gets none.
         os.environ["TERM"] = "dumb"
+    if not all(stream is not None and stream.isatty() for stream in (sys.stdout, sys.stderr)):
+        # Typer takes GITHUB_ACTIONS and PY_COLORS for a terminal, also where its help goes to a
+        # file.
+        os.environ["_TYPER_FORCE_DISABLE_TERMINAL"] = "1"
     old = sys.stdout
     if old is None:
         # Takes the descriptor's number, which a socket would get.

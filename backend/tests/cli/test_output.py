@@ -6,10 +6,11 @@ import io
 import json
 import logging
 import os
+import pty
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -23,6 +24,7 @@ from cubeyard.kit import logs
 from tests.cli.test_emulate import reported
 from tests.processes import PROGRAM, environment
 
+TOP = Path(__file__).resolve().parents[3]
 ASKED = ("paths", "--spec", '{"family":"bcube","n":2,"k":1}', "00", "11")
 
 
@@ -121,6 +123,40 @@ def test_logs_have_colours_on_a_terminal_alone(
     finally:
         logging.getLogger().handlers[:] = before
     assert ("\x1b" in text.getvalue()) is colours
+
+
+def printed(words: Sequence[str | Path], terminal: bool, **more: str) -> str:
+    """The text of a program on both outputs, on a terminal or in a file."""
+    main, other = pty.openpty() if terminal else os.pipe()
+    variables = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "GITHUB_ACTIONS")}
+    with subprocess.Popen(words, env={**variables, "TERM": "xterm", **more}, stdout=other, stderr=other) as process:
+        os.close(other)
+        text = b""
+        with suppress(OSError):  # the end of a terminal
+            while part := os.read(main, 65_536):
+                text += part
+        os.close(main)
+    assert process.returncode in (0, 2)
+    return text.decode()
+
+
+CALL = "import sys; sys.path.insert(0, sys.argv[1]); import runner; runner.say('hello')"
+PROGRAMS = {
+    "help": [*PROGRAM, "paths", "--help"],
+    "usage error": [*PROGRAM, "paths", "--nothing"],
+    "bin/env.sh": ["bash", "-c", '. "$1" && say hello', "bash", TOP / "bin/env.sh"],
+    "bin/stages": [sys.executable, "-c", CALL, TOP / "bin/stages"],
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_escape_codes_go_to_a_terminal_alone_and_there_only_if_wanted(name: str) -> None:
+    words = PROGRAMS[name]
+    assert "\x1b" in printed(words, True)
+    for terminal, more in ((True, "NO_COLOR"), (False, "GITHUB_ACTIONS")):
+        text = printed(words, terminal, **{more: "1"})
+        assert text.strip()
+        assert "\x1b" not in text, more
 
 
 @pytest.mark.parametrize(
