@@ -123,5 +123,15 @@ export function captureText(capture: Capture): string {
   if (capture.state === "running") return "capturing…";
   if (capture.state === "failed") return `failed: ${capture.reason}`;
   const missed = capture.missed ? `, ${plural(capture.missed, "packet")} missed` : "";
-  return `${plural(capture.packets ?? 0, "packet")}, ${formatBytes(capture.size_bytes ?? 0)}${missed}`;
+  return `${plural(capture.packets ?? 0, "packet")}, ${formatBytes(capture.size_bytes ?? 0)}${missed}${endText(capture)}`;
+}
+
+function endText({ end, max_bytes, max_secs }: Capture): string {
+  if (end === null) return ""; // older captures
+  return {
+    bytes: `; ended at the limit of ${formatBytes(max_bytes)}`,
+    secs: `; ended at the limit of ${max_secs} s`,
+    "interface-down": "; ended as the link went down, its server was turned off, or the run ended",
+    "caller-gone": "; ended because it was not read",
+  }[end];
 }
