@@ -165,7 +165,8 @@ def test_tcp_over_disjoint_paths_is_at_least_twice_one_path(
             print(f"{forwarding}: 0 to {to}, {settings}: {rate / RATE_BITS_PER_SEC:.2f} links")
             assert rate > least * RATE_BITS_PER_SEC
             if settings:
-                assert rate < RATE_BITS_PER_SEC
+                # A link has its rate to a hundredth, and the counts come at ticks.
+                assert rate < 1.05 * RATE_BITS_PER_SEC
 
 
 @pytest.mark.parametrize("forwarding", FORWARDINGS)
