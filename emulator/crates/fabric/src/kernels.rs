@@ -71,8 +71,8 @@ impl Kernels {
             Room::load_chips(&mut self.rooms, &network)?;
         }
         self.remove_links(fresh)?;
-        let opened = parallel::for_each(fresh.to_vec(), |(server, home)| {
-            ServerKernel::open(&network, server, home)
+        let opened = parallel::for_each(fresh.iter().collect(), |(server, home)| {
+            ServerKernel::open(&network, *server, home)
         })?;
         for ((server, _), kernel) in fresh.iter().zip(opened) {
             self.servers[*server] = Some(kernel);

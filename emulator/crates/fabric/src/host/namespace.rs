@@ -6,6 +6,7 @@
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use nix::sched::CloneFlags;
@@ -32,6 +33,17 @@ pub struct NamespaceId {
     pub inode: u64,
 }
 
+impl NamespaceId {
+    /// Reads the path of a namespace; none for a missing path.
+    pub fn at(path: &Path) -> Option<NamespaceId> {
+        let status = fs::metadata(path).ok()?;
+        Some(NamespaceId {
+            device: status.dev(),
+            inode: status.ino(),
+        })
+    }
+}
+
 impl Namespace {
     /// The namespace of a process.
     pub fn of_process(pid: u32) -> Result<Namespace> {
@@ -46,6 +58,15 @@ impl Namespace {
     /// The namespace the caller is in.
     pub fn current() -> Result<Namespace> {
         Namespace::open(Path::new("/proc/thread-self/ns/net"))
+    }
+
+    /// A second handle of the same namespace.
+    pub fn duplicate(&self) -> Result<Namespace> {
+        let link = self
+            .link
+            .try_clone()
+            .during(|| "holding a namespace".to_owned())?;
+        Ok(Namespace { link })
     }
 
     fn open(path: &Path) -> Result<Namespace> {

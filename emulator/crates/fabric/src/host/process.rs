@@ -2,11 +2,11 @@
 
 use std::fs::{self, File};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use rustix::thread::{
     CapabilitiesSecureBits, CapabilitySet, CapabilitySets, capabilities, configure_capability_in_ambient_set,
@@ -22,7 +22,7 @@ use crate::names::RunId;
 /// The user `nobody`: a node that we start needs no privilege.
 pub const NOBODY: u32 = 65_534;
 
-/// A watched process. Its number cannot be reused while this is held.
+/// A watched process. While it has not ended, its number is no other's.
 #[derive(Debug)]
 pub struct Process {
     /// Process id.
@@ -89,6 +89,15 @@ impl Process {
         let _ = pidfd_send_signal(&self.descriptor, Signal::KILL);
     }
 
+    /// Whether it has ended.
+    pub fn has_ended(&self) -> bool {
+        let now = Timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
+        poll(&mut [PollFd::new(&self.descriptor, PollFlags::IN)], Some(&now)) != Ok(0)
+    }
+
     /// Pauses or resumes it.
     pub fn freeze(&self, frozen: bool) {
         let _ = pidfd_send_signal(&self.descriptor, if frozen { Signal::STOP } else { Signal::CONT });
@@ -122,11 +131,7 @@ impl AsFd for Process {
 /// namespaces.
 pub fn kill_marked(run: &RunId, namespaces: &[NamespaceId]) -> usize {
     kill_where(|folder| {
-        let namespace = fs::metadata(folder.join("ns/net")).ok()?;
-        let id = NamespaceId {
-            device: namespace.dev(),
-            inode: namespace.ino(),
-        };
+        let id = NamespaceId::at(&folder.join("ns/net"))?;
         Some(is_marked(folder, run) && namespaces.contains(&id))
     })
 }
@@ -156,7 +161,6 @@ pub(super) fn kill_where(holds: impl Fn(&Path) -> Option<bool>) -> usize {
 
 /// Waits until a killed process has ended, for 5 s at most.
 pub fn wait_for_end(process: &Process) {
-    use rustix::event::{PollFd, PollFlags, Timespec, poll};
     let limit = Timespec {
         tv_sec: 5,
         tv_nsec: 0,
@@ -165,4 +169,19 @@ pub fn wait_for_end(process: &Process) {
         &mut [PollFd::new(&process.descriptor, PollFlags::IN)],
         Some(&limit),
     );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_watched_process_has_ended_whoever_has_its_number_then() {
+        let mut child = Command::new("sleep").arg("60").spawn().expect("it starts");
+        let process = Process::watch(child.id()).expect("it runs");
+        assert!(!process.has_ended());
+        process.kill();
+        child.wait().expect("a child");
+        assert!(process.has_ended());
+    }
 }

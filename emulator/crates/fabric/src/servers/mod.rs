@@ -30,10 +30,10 @@ use crate::programs::{Guard, Programs, QueueReader};
 use crate::routes;
 
 /// Location of a server's interfaces.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub enum Home {
-    /// In the namespace of a container's process.
-    Process(u32),
+    /// In this namespace, a container's.
+    Container(Namespace),
     /// In a namespace that we make.
     Named,
 }
@@ -68,12 +68,11 @@ pub struct ServerKernel {
 impl ServerKernel {
     /// Opens or makes a server's namespace and prepares all of it that needs no link. Moves the
     /// calling thread there.
-    pub fn open(network: &Network, server: usize, home: Home) -> Result<ServerKernel> {
+    pub fn open(network: &Network, server: usize, home: &Home) -> Result<ServerKernel> {
         let namespace = match home {
-            Home::Process(pid) => {
-                let namespace = Namespace::of_process(pid)?;
+            Home::Container(namespace) => {
                 namespace.enter()?;
-                namespace
+                namespace.duplicate()?
             }
             Home::Named => {
                 let id = network.description.servers[server].id;

@@ -27,14 +27,14 @@ pub fn wire(run: &mut RunState, homes: Homes, rest_follows: bool, reply: &Reply)
     }
     let started = Instant::now();
     let in_pods = matches!(homes, Homes::Pods(_));
-    let fresh = match homes {
-        Homes::Plain => plan_plain(run)?,
+    let (fresh, mut processes) = match homes {
+        Homes::Plain => (plan_plain(run)?, BTreeMap::new()),
         Homes::Containers(pids) | Homes::Pods(pids) => plan_containers(run, &pids, in_pods, rest_follows)?,
     };
     if in_pods {
         run.wiring.pods = true;
         take_networks_down(fresh.iter().filter_map(|(_, home)| match home {
-            Home::Process(pid) => Some(*pid),
+            Home::Container(namespace) => Some(namespace),
             Home::Named => None,
         }))?;
     }
@@ -53,14 +53,14 @@ pub fn wire(run: &mut RunState, homes: Homes, rest_follows: bool, reply: &Reply)
     if is_new {
         run.watch_routers()?;
     }
-    for (server, home) in &fresh {
+    for server in &servers {
         run.watch(*server)?;
         if let Some(kernel) = run.kernels.servers[*server].as_ref().filter(|_| in_pods) {
             run.nodes.listen_inside(*server, &kernel.namespace)?;
         }
-        match home {
-            Home::Process(pid) => run.nodes.adopt(*server, Process::watch(*pid)?)?,
-            Home::Named => start_node(run, *server)?,
+        match processes.remove(server) {
+            Some(process) => run.nodes.adopt(*server, process)?,
+            None => start_node(run, *server)?,
         }
         run.configure_node(*server);
     }
@@ -73,16 +73,16 @@ pub fn wire(run: &mut RunState, homes: Homes, rest_follows: bool, reply: &Reply)
 /// for it. How many.
 pub fn isolate(run: &RunState, pids: &BTreeMap<u32, u32>) -> Result<usize> {
     let homes = homes_in(run, pids, true)?;
-    take_networks_down(homes.iter().map(|(_, pid, _)| *pid))?;
+    take_networks_down(homes.iter().map(|home| &home.namespace))?;
     Ok(homes.len())
 }
 
 /// Takes down what somebody else, a cluster's network plug-in, has put into the namespaces of pods:
 /// all but loopback. The plug-in removes it itself with the pod. A server that was wired before has
 /// interfaces of ours only in its old namespace.
-fn take_networks_down(pids: impl Iterator<Item = u32>) -> Result<()> {
-    for pid in pids {
-        Namespace::of_process(pid)?.run(|| {
+fn take_networks_down<'a>(namespaces: impl Iterator<Item = &'a Namespace>) -> Result<()> {
+    for namespace in namespaces {
+        namespace.run(|| {
             let mut socket = Netlink::open()?;
             let mut others = Vec::new();
             socket.dump(&mut link_dump(), |answer| {
@@ -138,25 +138,40 @@ fn plan_plain(run: &mut RunState) -> Result<Vec<(usize, Home)>> {
         .collect())
 }
 
+/// A server, and the process and namespace that were found to be its own. Their number is not read
+/// again: it may be another process's by then.
+struct Proved {
+    server: usize,
+    process: Process,
+    namespace: Namespace,
+}
+
+/// Servers and their locations, and the processes in containers, by server.
+type Planned = (Vec<(usize, Home)>, BTreeMap<usize, Process>);
+
 /// Servers in containers, by the processes in them.
 fn plan_containers(
     run: &mut RunState,
     pids: &BTreeMap<u32, u32>,
     in_pods: bool,
     rest_follows: bool,
-) -> Result<Vec<(usize, Home)>> {
+) -> Result<Planned> {
     if run.wiring.plain {
         let fix = "destroy it and prepare it again";
         return Err(FabricError::state("the run has no containers", fix));
     }
-    let mut fresh = Vec::with_capacity(pids.len());
-    for (server, pid, namespace) in homes_in(run, pids, in_pods)? {
-        run.wiring.add_container(Container { pid, namespace });
-        fresh.push((server, Home::Process(pid)));
+    let (mut fresh, mut processes) = (Vec::with_capacity(pids.len()), BTreeMap::new());
+    for home in homes_in(run, pids, in_pods)? {
+        run.wiring.add_container(Container {
+            pid: home.process.pid,
+            namespace: home.namespace.id()?,
+        });
+        fresh.push((home.server, Home::Container(home.namespace)));
+        processes.insert(home.server, home.process);
     }
     if run.kernels.is_wired() {
         run.wiring.write()?;
-        return Ok(fresh);
+        return Ok((fresh, processes));
     }
     let missing = run
         .network
@@ -169,17 +184,12 @@ fn plan_containers(
     }
     let names = common_namespaces(run);
     run.wiring.own_namespaces(names)?;
-    Ok(fresh)
+    Ok((fresh, processes))
 }
 
-/// Server, process and network of each of these, which are servers of this host in separate
-/// networks. Refuses a process that was not started for its server: it would get the server's
-/// interfaces, and end with the run.
-fn homes_in(
-    run: &RunState,
-    pids: &BTreeMap<u32, u32>,
-    in_pods: bool,
-) -> Result<Vec<(usize, u32, NamespaceId)>> {
+/// Each of these, which are servers of this host in separate networks. Refuses a process that was
+/// not started for its server: it would get the server's interfaces, and end with the run.
+fn homes_in(run: &RunState, pids: &BTreeMap<u32, u32>, in_pods: bool) -> Result<Vec<Proved>> {
     let mut found = Vec::with_capacity(pids.len());
     let mut taken = taken_namespaces(run, pids)?;
     for (id, pid) in pids {
@@ -189,19 +199,31 @@ fn homes_in(
             let fix = "wire it on the host that network.servers names";
             return Err(FabricError::bad(field(), pid, "of a server of this host", fix));
         }
+        let ended = || {
+            let fix = "start the container again and give its new pid";
+            FabricError::bad(field(), pid, "a process that runs", fix)
+        };
+        let process = Process::watch(*pid).map_err(|_| ended())?;
+        let namespace = Namespace::of_process(*pid)?;
         if in_pods {
             check_pod(run, &field(), *pid)?;
         } else {
-            check_container(run, &field(), server, *pid)?;
+            check_container(run, &field(), server, *pid, &namespace)?;
         }
-        let namespace = Namespace::of_process(*pid)?.id()?;
-        if !taken.insert(namespace) {
+        if process.has_ended() {
+            return Err(ended());
+        }
+        if !taken.insert(namespace.id()?) {
             let limit =
                 "a process in a network namespace of its own, neither the host's nor another server's";
             let fix = "start the container with --network none and give the pid of docker inspect";
             return Err(FabricError::bad(field(), pid, limit, fix));
         }
-        found.push((server, *pid, namespace));
+        found.push(Proved {
+            server,
+            process,
+            namespace,
+        });
     }
     Ok(found)
 }
@@ -222,7 +244,13 @@ fn check_pod(run: &RunState, field: &str, pid: u32) -> Result<()> {
 }
 
 /// Checks that a container sees the folder of its server, and has no foreign interface.
-fn check_container(run: &RunState, field: &str, server: usize, pid: u32) -> Result<()> {
+fn check_container(
+    run: &RunState,
+    field: &str,
+    server: usize,
+    pid: u32,
+    namespace: &Namespace,
+) -> Result<()> {
     if !sees_folder(pid, &run.nodes.folder(server)?)? {
         let limit = "a process of the container that was made for this server";
         let fix = format!(
@@ -231,7 +259,7 @@ fn check_container(run: &RunState, field: &str, server: usize, pid: u32) -> Resu
         );
         return Err(FabricError::bad(field, pid, limit, fix));
     }
-    let mut socket = Namespace::of_process(pid)?.run(Netlink::open)?;
+    let mut socket = namespace.run(Netlink::open)?;
     match foreign_interface(&mut socket)? {
         None => Ok(()),
         Some(name) => {
