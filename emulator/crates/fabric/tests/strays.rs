@@ -9,20 +9,28 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
-use common::{Host, can_emulate, fresh_run};
+use common::{Container, Host, can_emulate, fresh_run, row};
 use cubeyard_fabric::host::namespace::Namespace;
 use cubeyard_fabric::host::process::Process;
 use cubeyard_fabric::host::strays::{ContainerId, each_process};
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// A hierarchy of control groups in which this process may make some.
 const HIERARCHIES: [&str; 2] = ["/sys/fs/cgroup/pids", "/sys/fs/cgroup"];
 
 /// Starts a process under the name of a shim, for a container of this run, as this user.
 fn start_shim(folder: &Path, id: &str, run: &str, user: u32) -> Child {
+    start_shim_of(folder, id, run, user, &json!({}))
+}
+
+/// The same with more in the container's description.
+fn start_shim_of(folder: &Path, id: &str, run: &str, user: u32, more: &Value) -> Child {
     let bundle = folder.join(id);
     fs::create_dir_all(&bundle).expect("a folder");
-    let described = json!({"process": {"env": ["PATH=/bin", format!("CUBEYARD_RUN={run}")]}});
+    let mut described = json!({"process": {"env": ["PATH=/bin", format!("CUBEYARD_RUN={run}")]}});
+    for name in ["mounts", "linux"] {
+        described[name] = more[name].clone();
+    }
     fs::write(bundle.join("config.json"), described.to_string()).expect("a file");
     let shim = bundle.join("containerd-shim-runc-v2");
     fs::write(
@@ -184,6 +192,40 @@ fn containers_of_no_run_and_of_another_one_are_no_strays() {
     for group in [&group, &faked_group] {
         fs::remove_dir(group).expect("it is empty");
     }
+}
+
+#[test]
+fn containers_of_a_run_that_another_fabric_has_are_no_strays() {
+    if !can_emulate("containers_of_a_run_that_another_fabric_has_are_no_strays") {
+        return;
+    }
+    let (mut host, mut another) = (Host::start(), Host::start());
+    let run = fresh_run();
+    let prepared = host.ask(
+        "prepare",
+        json!({"run": run, "network": row(2, &run, "kernel", |_| 0)}),
+    );
+    let mount = prepared["servers"][0]["mount"].as_str().expect("a folder");
+    let ids = ["1a".repeat(32), "2b".repeat(32), "3c".repeat(32)];
+    let group = group_of(&ids[0]);
+    let mut container = Container::start_for(Path::new(mount), &run);
+    fs::write(group.join("cgroup.procs"), container.pid().to_string()).expect("it joins the group");
+    let of_server = json!({"mounts": [{"destination": "/run/cubeyard", "source": mount}]});
+    let network = format!("/proc/{}/ns/net", container.pid());
+    let beside = json!({"linux": {"namespaces": [{"type": "network", "path": network}]}});
+    let mut shims = [(&ids[1], of_server), (&ids[2], beside)]
+        .map(|(id, more)| start_shim_of(another.folder(), id, &run, 0, &more));
+    another.ask("destroy", json!({"run": run, "strays": ids}));
+    assert!(!container.has_ended() && shims.iter_mut().all(still_runs));
+    assert_eq!(
+        host.ask("destroy", json!({"run": run, "owner": "another", "strays": ids}))["removed"],
+        0
+    );
+    assert!(!container.has_ended() && shims.iter_mut().all(still_runs));
+    host.ask("destroy", json!({"run": run, "strays": ids}));
+    assert!(shims.iter_mut().all(has_ended));
+    std::thread::sleep(Duration::from_millis(100));
+    assert!(container.has_ended(), "its run is removed");
 }
 
 fn end(child: &mut Child) {

@@ -1,11 +1,14 @@
 //! Proof that a process belongs to a run. The caller's word is no proof: it can name any process.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use rustix::fs::{CWD, Mode, OFlags, fstat, openat};
+use rustix::fs::{CWD, Mode, OFlags, Stat, fstat, openat};
+use serde_json::Value;
 
 use super::folder::Folder;
+use super::namespace::NamespaceId;
 use crate::error::Result;
 use crate::names::RunId;
 
@@ -18,18 +21,47 @@ const MOUNT: [&str; 2] = ["run", "cubeyard"];
 /// an engine that runs as root, can mount the folder there.
 pub fn sees_folder(pid: u32, folder: &Folder) -> Result<bool> {
     let ours = folder.status()?;
+    Ok(folder_of(pid).is_some_and(|its| (its.st_dev, its.st_ino) == (ours.st_dev, ours.st_ino)))
+}
+
+/// The folder that a process sees where a container has its server's.
+fn folder_of(pid: u32) -> Option<Stat> {
     let path = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let Ok(mut seen) = openat(CWD, format!("/proc/{pid}/root"), path, Mode::empty()) else {
-        return Ok(false);
-    };
+    let mut seen = openat(CWD, format!("/proc/{pid}/root"), path, Mode::empty()).ok()?;
     for name in MOUNT {
         // Not through a link, which would resolve in our own root folder.
-        match openat(&seen, name, path | OFlags::NOFOLLOW, Mode::empty()) {
-            Ok(inner) => seen = inner,
-            Err(_) => return Ok(false),
-        }
+        seen = openat(&seen, name, path | OFlags::NOFOLLOW, Mode::empty()).ok()?;
     }
-    Ok(fstat(&seen).is_ok_and(|its| (its.st_dev, its.st_ino) == (ours.st_dev, ours.st_ino)))
+    fstat(&seen).ok()
+}
+
+/// Networks of servers that this or another fabric still has: their folders are not removed.
+pub fn served_networks(pids: impl Iterator<Item = u32>) -> BTreeSet<NamespaceId> {
+    // Programs outside containers may see a folder of the host there.
+    let own = NamespaceId::at(Path::new("/proc/thread-self/ns/net"));
+    pids.filter(|pid| folder_of(*pid).is_some_and(|folder| folder.st_nlink > 0))
+        .filter_map(|pid| NamespaceId::at(Path::new(&format!("/proc/{pid}/ns/net"))))
+        .filter(|id| Some(*id) != own)
+        .collect()
+}
+
+/// Whether a container is that of a server whose folder still exists, or in the network of a
+/// served server, by its description; `root` is the root folder of its shim. `[OCI runtime]`
+pub fn is_described_as_served(described: &Value, root: &Path, served: &BTreeSet<NamespaceId>) -> bool {
+    let each = |list: &Value, holds: &dyn Fn(&Value) -> bool| {
+        list.as_array().is_some_and(|items| items.iter().any(holds))
+    };
+    let path_of = |item: &Value, field: &str| {
+        let path = item[field].as_str().unwrap_or_default();
+        root.join(path.trim_start_matches('/'))
+    };
+    each(&described["mounts"], &|mount| {
+        let names = mount["destination"].as_str().unwrap_or_default();
+        names.split('/').skip(1).eq(MOUNT) && path_of(mount, "source").is_dir()
+    }) || each(&described["linux"]["namespaces"], &|namespace| {
+        let network = NamespaceId::at(&path_of(namespace, "path"));
+        namespace["type"] == "network" && network.is_some_and(|id| served.contains(&id))
+    })
 }
 
 /// Whether the process with this folder in `/proc` was started with the mark of a run. No user can

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::geteuid;
 
-use super::belonging::{MARK, is_marked};
+use super::belonging::{MARK, is_described_as_served, is_marked, served_networks};
 use super::namespace::{Namespace, NamespaceId};
 use super::process::{Process, kill_where};
 use crate::error::{self, FabricError};
@@ -41,7 +41,8 @@ impl TryFrom<String> for ContainerId {
 }
 
 /// Ends the shims and processes of these containers and removes their control groups. Skips
-/// containers without proof that they are of this run.
+/// containers without proof that they are of this run, and those of servers that a fabric still
+/// has: this fabric removes a run first, and of another fabric's runs it ends nothing.
 pub fn remove_strays(run: &RunId, containers: &[ContainerId]) {
     if containers.is_empty() {
         return;
@@ -67,11 +68,16 @@ struct Proofs {
     /// Groups with a marked process, as in `/proc/PID/cgroup`. The whole path, since users can name
     /// their own groups after containers of other users.
     groups: BTreeSet<String>,
+    /// Networks of servers that are no strays.
+    served: BTreeSet<NamespaceId>,
 }
 
 impl Proofs {
     fn of(run: &RunId, containers: &[ContainerId]) -> Proofs {
-        let mut proofs = Proofs::default();
+        let mut proofs = Proofs {
+            served: served_networks(processes()),
+            ..Proofs::default()
+        };
         for pid in processes() {
             let folder = PathBuf::from(format!("/proc/{pid}"));
             let Some(id) = containers.iter().find(|id| {
@@ -80,10 +86,9 @@ impl Proofs {
             }) else {
                 continue;
             };
-            let by_shim = is_shim_of(&folder, std::slice::from_ref(id)) && starts_marked(&folder, run);
-            if by_shim {
+            if is_shim_of(&folder, std::slice::from_ref(id)) && proofs.is_stray_shim(&folder, run) {
                 proofs.by_shim.push(id.clone());
-            } else if is_marked(&folder, run) {
+            } else if is_marked(&folder, run) && !proofs.is_served(&folder) {
                 proofs.groups.insert(text_of(&folder, "cgroup"));
             } else {
                 continue;
@@ -96,20 +101,27 @@ impl Proofs {
     /// Whether they cover the process with this folder in `/proc`.
     fn hold(&self, run: &RunId, folder: &Path) -> bool {
         is_in_group_of(folder, &self.by_shim)
-            || (is_shim_of(folder, &self.by_shim) && starts_marked(folder, run))
+            || (is_shim_of(folder, &self.by_shim) && self.is_stray_shim(folder, run))
             || self.groups.contains(&text_of(folder, "cgroup"))
     }
-}
 
-/// Whether a shim is root's and starts a container with the mark of a run. Its working folder has
-/// the container's description. `[OCI runtime]`
-fn starts_marked(folder: &Path, run: &RunId) -> bool {
-    let is_roots = fs::metadata(folder).is_ok_and(|status| status.uid() == geteuid().as_raw());
-    let described = fs::read(folder.join("cwd/config.json")).unwrap_or_default();
-    let described: serde_json::Value = serde_json::from_slice(&described).unwrap_or_default();
-    let environment = described["process"]["env"].as_array();
-    let mark = format!("{MARK}={run}");
-    is_roots && environment.is_some_and(|entries| entries.iter().any(|entry| *entry == *mark))
+    /// Whether a process is in the network of a server that is no stray.
+    fn is_served(&self, folder: &Path) -> bool {
+        NamespaceId::at(&folder.join("ns/net")).is_some_and(|id| self.served.contains(&id))
+    }
+
+    /// Whether a shim is root's and starts a container with the mark of a run, which no fabric
+    /// has. Its working folder has the container's description. `[OCI runtime]`
+    fn is_stray_shim(&self, folder: &Path, run: &RunId) -> bool {
+        let is_roots = fs::metadata(folder).is_ok_and(|status| status.uid() == geteuid().as_raw());
+        let described = fs::read(folder.join("cwd/config.json")).unwrap_or_default();
+        let described: serde_json::Value = serde_json::from_slice(&described).unwrap_or_default();
+        let environment = described["process"]["env"].as_array();
+        let mark = format!("{MARK}={run}");
+        is_roots
+            && environment.is_some_and(|entries| entries.iter().any(|entry| *entry == *mark))
+            && !is_described_as_served(&described, &folder.join("root"), &self.served)
+    }
 }
 
 fn text_of(folder: &Path, name: &str) -> String {

@@ -86,10 +86,16 @@ const AS_IN_A_CONTAINER: &str = "mount -t tmpfs tmpfs /run && mkdir /run/cubeyar
 impl Container {
     /// Starts it with this folder of a server, and waits until it sees it.
     pub fn start(folder: &Path) -> Container {
+        Container::start_for(folder, "")
+    }
+
+    /// The same with the mark of a run.
+    pub fn start_for(folder: &Path, run: &str) -> Container {
         let child = Command::new("unshare")
             .args(["--net", "--mount", "sh", "-c", AS_IN_A_CONTAINER, "container"])
             .arg(folder)
             .arg(silent_node())
+            .env("CUBEYARD_RUN", run)
             .spawn()
             .expect("unshare starts");
         let socket = Path::new("/proc")
