@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from cubeyard.built_plan import BuiltPlan, Json, as_bytes
+from cubeyard.kit.digests import digest_of
 from cubeyard.kit.errors import ProblemError
 from cubeyard.kit.json_text import MAX_INTEGER
 from cubeyard.kit.uncounted import Uncounted
@@ -71,18 +72,15 @@ def content_hash(value: object) -> str:
     return hashlib.sha256(canonical(value)).hexdigest()
 
 
-def digest_of(package: Path) -> str:
-    """A short digest of the Python sources below a folder, by relative name."""
-    digest = hashlib.sha256()
-    for file in sorted(package.rglob("*.py")):
-        content = file.read_bytes()
-        digest.update(f"{file.relative_to(package)}\0{len(content)}\0".encode() + content)
-    return digest.hexdigest()[:16]
-
-
 def finding(code: str, where: str, message: str, hint: str) -> Json:
     """An error finding of the backend's own."""
     return {"severity": "error", "code": code, "where": where, "message": message, "hint": hint, "fix": None}
+
+
+def binding_build() -> str:
+    """Version and digest of the Rust sources, which a fabric has too: it is called only by the same
+    build."""
+    return str(_binding().engine_build())
 
 
 class Engine:
@@ -109,7 +107,7 @@ class Engine:
         """Version and digests of the binding's sources and of this package's, which make points of
         an experiment and frames of what the binding computes: all points of a run come from the
         same build."""
-        return f"{_binding().engine_build()}.{digest_of(Path(__file__).parent)}"
+        return f"{binding_build()}.{digest_of(Path(__file__).parent)}"
 
     @property
     def hosts(self) -> int:

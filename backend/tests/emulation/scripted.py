@@ -13,6 +13,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from cubeyard.engine import binding_build
+
 Json = dict[str, Any]
 TICK_SECS = 0.02
 
@@ -36,6 +38,7 @@ class Scripted:
         """The number of the latest frame."""
         self.ahead_nanos = 0
         """How far its clock is ahead of ours."""
+        self.build = binding_build()
         self.runs: list[Json] = []
         self.probed: Json = {}
         self.inspected: Json = {}
@@ -85,13 +88,14 @@ class Scripted:
         if method == "recover" and self.faults.pop(params["fault"], None) is None:
             raise ValueError(f"there is no fault {params['fault']}")
         scripted = {
-            "probe": self.probed, "inspect": self.inspected, "capture": self.captured, "program": self.programs,
+            "probe": {"version": self.build, **self.probed}, "inspect": self.inspected, "capture": self.captured, "program": self.programs,
             "registers": self.registers,
         } | self._chip(params)  # fmt: skip
         if method in scripted:
             return scripted[method]
         if method == "host":
-            return {"at_nanos": time.monotonic_ns() + self.ahead_nanos, "cores": 2, "memory_free_bytes": 2**40}
+            now = time.monotonic_ns() + self.ahead_nanos
+            return {"version": self.build, "at_nanos": now, "cores": 2, "memory_free_bytes": 2**40}
         return {"runs": self.runs, "at_nanos": time.monotonic_ns()}
 
     def _chip(self, params: Json) -> Json:

@@ -20,8 +20,9 @@ from sqlalchemy.exc import OperationalError
 import cubeyard
 import cubeyard.runs.lease
 from cubeyard.app import create_app
-from cubeyard.engine import Engine, OnPartial, OnProgress, digest_of
+from cubeyard.engine import Engine, OnPartial, OnProgress
 from cubeyard.kit.db import Database
+from cubeyard.kit.digests import digest_of
 from cubeyard.runs.reaper import RunReaper
 from cubeyard.runs.repository import RunRepository
 from cubeyard.runs.runner import RunRunner

@@ -81,7 +81,7 @@ class Deployment:
         self._take_over()
         self.fabrics = Fabrics(self.spread.hosts)
         self._remove_leftovers()
-        self._check_room()
+        self._check_hosts()
         settings = self._question.settings
         network = self._question.network.for_fabric(
             self._run,
@@ -195,14 +195,16 @@ class Deployment:
             on_every(self.spread.hosts, lambda host: self.engines[host].remove(self._run))
         self.fabrics.call("destroy", run=self._run)
 
-    def _check_room(self) -> None:
-        """Whether each host of the settings has the memory for its part; this machine's was looked
-        at before."""
+    def _check_hosts(self) -> None:
+        """Whether each host of the settings understands this program and has the memory for its
+        part; this machine's was looked at before."""
         assert self.fabrics is not None
         if not self._settings.spread:
             return
         each = server_bytes(self._question.settings)
         for number, (host, result) in enumerate(zip(self.spread.hosts, self.fabrics.call("host"), strict=True)):
+            if other := host.other_build(result):
+                raise ProblemError(409, "other-build", host.said(other))
             servers = len(self.spread.servers(self._question.network, number))
             room = max(int(result["memory_free_bytes"]) - KEPT_BYTES, 0) // each
             if servers > room:

@@ -188,6 +188,8 @@ class _Look:
         message = self.said or {}
         reasons = message.get("reasons") or {}
         lacking += [str(reasons[name]) for name in ("underlay", "vxlan") if name in reasons]
+        if self.said is not None and (other := self.host.other_build(message)):
+            lacking.append(other)
         notes = [f"Runs, version {message.get('version', '?')}."]
         if self.key_ends and self.key_ends - datetime.now(UTC) < KEY_WARNING:
             notes.append(f"Its key ends on {self.key_ends:%Y-%m-%d}: renew the keys.")

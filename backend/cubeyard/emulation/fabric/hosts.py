@@ -14,6 +14,7 @@ from typing import Any
 from cubeyard.emulation.fabric.client import Absent, Remote, Socket
 from cubeyard.emulation.fabric.place import Place
 from cubeyard.emulation.network.network import Network
+from cubeyard.engine import binding_build
 from cubeyard.frames.network import FrameHosts
 from cubeyard.settings import EmulationCluster, EmulationHost, Settings
 
@@ -35,6 +36,14 @@ class Host:
     """URL or context of its engine; empty for the one that the environment names."""
     underlay: str = ""
     share: float = 1.0
+
+    def other_build(self, report: Json) -> str:
+        """The difference if its fabric, which reports this, is of another build than this program,
+        and the fix; empty otherwise."""
+        its, ours = report.get("version") or "unknown", binding_build()
+        if its == ours:
+            return ""
+        return f"cubeyard-fabric is build {its}, this program {ours}: update cubeyard-fabric on host {self.name}."
 
     def said(self, detail: str) -> str:
         """Adds the host's name to a message; adding it again changes nothing."""

@@ -35,7 +35,7 @@ from cubeyard.emulation.fabric.place import Place
 from cubeyard.emulation.live.inspection import inspect
 from cubeyard.emulation.session.session import Session
 from cubeyard.emulation.setup.estimate import refuse_oversize
-from cubeyard.engine import Engine
+from cubeyard.engine import Engine, binding_build
 from cubeyard.experiments.emulation import Emulation
 from cubeyard.kit.errors import ProblemError
 from cubeyard.settings import EmulationHost, Settings
@@ -400,7 +400,6 @@ def test_an_unknown_docker_context_is_named(engine: Engine) -> None:
 def test_each_host_is_looked_at(tmp_path: Path) -> None:
     with scripted(tmp_path / "a.sock") as fabric:
         fabric.probed = {
-            "version": "1",
             "underlay_mtu": 9100,
             "reasons": {},
             "namespaces": True,
@@ -416,7 +415,21 @@ def test_each_host_is_looked_at(tmp_path: Path) -> None:
     assert not machine.ready
     assert machine.max_servers == 0, "a run needs both"
     (lacking,) = (capability for capability in machine.capabilities if capability.name == "fabric")
-    assert lacking.reason.startswith("a: Runs, version 1.; b: cubeyard-fabric does not answer")
+    assert lacking.reason.startswith(f"a: Runs, version {binding_build()}.; b: cubeyard-fabric does not answer")
+
+
+def test_a_fabric_of_another_build_is_refused_by_its_host(engine: Engine, tmp_path: Path) -> None:
+    said = f"cubeyard-fabric is build 0.1.0+0123, this program {binding_build()}: update cubeyard-fabric on host b."
+    with scripted(tmp_path / "a.sock") as first, scripted(tmp_path / "b.sock") as second:
+        second.build = "0.1.0+0123"
+        for fabric in (first, second):
+            fabric.probed = {"namespaces": True, "bridges": True, "htb": True}
+        with pytest.raises(ProblemError) as refused:
+            run(tmp_path, engine, Kept())
+        assert (refused.value.status, refused.value.detail) == (409, f"Host b: {said}")
+        assert not any(name == "prepare" for fabric in (first, second) for name, _ in fabric.calls)
+        near, far = probe(settings(tmp_path, "a", "b")).hosts
+    assert (near.ready, far.ready, far.reason) == (True, False, said)
 
 
 def test_two_hosts_take_twice_the_servers(engine: Engine) -> None:

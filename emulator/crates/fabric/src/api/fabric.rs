@@ -169,8 +169,10 @@ impl Fabric {
         }
         match method {
             "probe" => self.probes.answer(&params),
-            "host" => Ok(json!({"at_nanos": monotonic_nanos(), "cores": probe::cores(),
-                "memory_free_bytes": probe::memory_free_bytes()})),
+            "host" => Ok(
+                json!({"version": probe::BUILD, "at_nanos": monotonic_nanos(), "cores": probe::cores(),
+                "memory_free_bytes": probe::memory_free_bytes()}),
+            ),
             "prepare" => self.prepare(params, caller),
             "isolate" => self.isolate(params, caller),
             "wire" => self.wire(params, caller),

@@ -25,6 +25,9 @@ use crate::netlink::{
 use crate::network::hosts::Hosts;
 use crate::programs::{Programs, QueueReader};
 
+/// Version and digest of the sources, as the binding's `engine_build`.
+pub const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "+", env!("CUBEYARD_SOURCES"));
+
 const NEAR: u32 = 101;
 const FAR: u32 = 102;
 const BRIDGE: u32 = 103;
@@ -85,7 +88,7 @@ pub fn probe() -> Probe {
     };
     let root = rustix::process::geteuid().is_root();
     Probe {
-        version: env!("CARGO_PKG_VERSION"),
+        version: BUILD,
         kernel: rustix::system::uname().release().to_string_lossy().into_owned(),
         root: note("root", if root { Ok(()) } else { Err(not_root()) }),
         namespaces: note("namespaces", in_scratch_namespace(|_| Ok(()))),
