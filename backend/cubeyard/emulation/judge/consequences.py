@@ -1,9 +1,10 @@
 """The consequences of each fault: when it was detected, which flows moved, and when the goodput
 recovered.
 
-An event belongs to one fault: the latest that was active and on the event's path. So events of a
-pulled cable do not count as detection of a slower link next to it, and a fault of a part that was
-already down is not detected at all. [ours]
+An event belongs to one fault that was active and on the event's path: the latest, or the earliest
+where each of them alone cuts what the event reports. So events of a pulled cable do not count as
+detection of a slower link next to it, a server that died is not detected by its switch that was
+switched off before, and a fault of a part that was already down is not detected at all. [ours]
 """
 
 from __future__ import annotations
@@ -58,6 +59,8 @@ class _Notice:
     failure: bool
     """It reports that something carries nothing, not merely less."""
     kind: str
+    one_way: bool = False
+    """Everything that it is about is on one way: no part of it can be missing."""
 
 
 class _Map:
@@ -119,6 +122,7 @@ class _Map:
         if at is None or reporter is None:
             return None
         about: Iterable[Element] = ()
+        one_way = kind == "neighbour-dead" and (reporter, event["port"]) in self._at
         if kind == "neighbour-dead":
             link, _ = self._at.get((reporter, event["port"]), (None, None))
             about = (("node", event["neighbour"]), *self.hop(reporter, event["neighbour"], link))
@@ -131,7 +135,7 @@ class _Map:
             about = (("link", link), ("node", far))
         else:
             return None
-        return _Notice(at, reporter, frozenset(about), failure=True, kind=kind)
+        return _Notice(at, reporter, frozenset(about), failure=True, kind=kind, one_way=one_way)
 
 
 class Consequences:
@@ -195,7 +199,9 @@ class Consequences:
         ]
         # A link that still carries something is blamed last for one that carries nothing.
         whole = [struck for struck in active if not struck.carries]
-        for struck in reversed((whole or active) if notice.failure else active):
+        blamed = (whole or active) if notice.failure else active
+        if blamed:
+            struck = blamed[0 if notice.one_way and whole else -1]
             (struck.moved if notice.kind == MOVE else struck.detected).append(notice.at_nanos)
             return True
         return bool(on_path) or any(notice.reporter in struck.nodes for struck in recent)
@@ -211,7 +217,9 @@ class Consequences:
             "first_move_secs": first_secs,
             "last_move_secs": last_secs,
             "moves": len(struck.moved),
-            "recovered_secs": self._back(fault["injected_at_secs"], detected_secs or 0.0),
+            "recovered_secs": None
+            if struck.already_down
+            else self._back(fault["injected_at_secs"], detected_secs or 0.0),
             **({"already_down": True} if struck.already_down else {}),
         }
 

@@ -102,6 +102,20 @@ def test_what_is_down_already_is_not_detected_again_nor_when_it_comes_back(
     result = Consequences(recorder, [fault(*first), fault(*second)]).documents()
     assert [row["detected_secs"] for row in result] == [2.25, None]
     assert [row.get("already_down") for row in result] == [None, True]
+    recorder.parts["before"], recorder.series = recorder.total, [(float(at), 0.0, 0.0) for at in range(12)]
+    recorder.total.secs = 2.0
+    again = Consequences(recorder, [fault(*first), fault(*second)]).documents()
+    assert again[0]["recovered_secs"] is not None
+    assert again[1]["recovered_secs"] is None, "it changed nothing"
+
+
+def test_of_nested_faults_the_first_is_detected_by_the_neighbours_it_cut(recorder: Recorder) -> None:
+    """A server dies, and a switch between it and one neighbour goes off before that has noticed."""
+    dead(recorder, 4.25, "01", "00")
+    server, switch = fault("server-off", "00", 2.0), fault("switch-off", "<0,0>", 3.5)
+    assert detections(recorder, server, switch) == [(2.25, 0), (None, 0)]
+    dead(recorder, 5.75, "11", "10")
+    assert detections(recorder, server, fault("switch-off", "<0,1>", 3.5)) == [(2.25, 0), (2.25, 0)]
 
 
 def test_nothing_after_its_end_or_half_a_minute_later_is_a_consequence(recorder: Recorder) -> None:
