@@ -102,7 +102,7 @@ def emulate(
     ] = None,
     settle: Annotated[float, typer.Option(help="Seconds of traffic before the measurement.")] = 3.0,
     calibrate: Annotated[
-        float, typer.Option(help="Seconds of the single-pair baseline before the workload; 0 skips it.")
+        float, typer.Option(help="Seconds of the single-pair baseline before the workload; less than 0.3 skips it.")
     ] = 2.0,
     protocol: Annotated[
         str,

@@ -122,7 +122,7 @@ class Emulation(Request):
         default=2.0,
         ge=0,
         le=30,
-        description="How long one pair is measured first, to tell the machine from the network.",
+        description="How long one pair is measured first, to tell the machine from the network; not at all if less than 0.3.",
     )
     mtu: int | None = Field(
         default=None,

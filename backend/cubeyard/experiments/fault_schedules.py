@@ -48,7 +48,11 @@ class FaultSchedule(Request):
     count: int = Field(ge=1, le=100, description="Most faults.")
     from_secs: float = Field(default=0.0, ge=0, le=1e6, allow_inf_nan=False, description="No fault is earlier.")
     until_secs: float | None = Field(
-        default=None, ge=0, le=1e6, allow_inf_nan=False, description="No fault is later; null: all of `count`."
+        default=None,
+        ge=0,
+        le=1e6,
+        allow_inf_nan=False,
+        description="No fault is later, nor after an emulation; null: all of `count`.",
     )
     seed: int = Field(default=7, ge=0, le=MAX_SEED, description="The same seed draws the same faults.")
 

@@ -29,7 +29,10 @@ class WindowMeans(TypedDict):
         float | None, Field(description="The least of any second; null for less than a second.")
     ]
     stalled_flows: Annotated[int, Field(description="Flows that carried nothing in all of the time.")]
-    most_stalled_flows: Annotated[NotRequired[int], Field(description="Flows without progress in the worst second.")]
+    most_stalled_flows: Annotated[
+        NotRequired[int | None],
+        Field(description="Flows without progress in the worst second; null in less than a second."),
+    ]
     cut_off_flows: Annotated[
         NotRequired[int], Field(description="Flows that lost an end or every path at any time; ABT is of the others.")
     ]

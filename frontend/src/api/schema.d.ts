@@ -3985,7 +3985,7 @@ export interface components {
             settle_secs: number;
             /**
              * Calibrate Secs
-             * @description How long one pair is measured first, to tell the machine from the network.
+             * @description How long one pair is measured first, to tell the machine from the network; not at all if less than 0.3.
              * @default 2
              */
             calibrate_secs: number;
@@ -4923,7 +4923,7 @@ export interface components {
             from_secs: number;
             /**
              * Until Secs
-             * @description No fault is later; null: all of `count`.
+             * @description No fault is later, nor after an emulation; null: all of `count`.
              */
             until_secs?: number | null;
             /**
@@ -11745,9 +11745,9 @@ export interface components {
             stalled_flows: number;
             /**
              * Most Stalled Flows
-             * @description Flows without progress in the worst second.
+             * @description Flows without progress in the worst second; null in less than a second.
              */
-            most_stalled_flows?: number;
+            most_stalled_flows?: number | null;
             /**
              * Cut Off Flows
              * @description Flows that lost an end or every path at any time; ABT is of the others.

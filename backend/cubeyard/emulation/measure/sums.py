@@ -48,7 +48,7 @@ class Sums:
     """Packets that the kernel dropped because it was behind with its work."""
     least_bits_per_sec: float | None = None
     least_abt_bits_per_sec: float | None = None
-    most_stalled_flows: int = 0
+    most_stalled_flows: int | None = None
     """Flows without progress in the worst second."""
 
     def add(self, secs: float, tick: Tick, reading: Reading | None, dead: Collection[int]) -> None:
@@ -74,7 +74,7 @@ class Sums:
         if reading is not None:
             self.least_bits_per_sec = _least(self.least_bits_per_sec, reading.goodput_bits_per_sec)
             self.least_abt_bits_per_sec = _least(self.least_abt_bits_per_sec, reading.abt_bits_per_sec)
-            self.most_stalled_flows = max(self.most_stalled_flows, reading.stalled_flows)
+            self.most_stalled_flows = max(self.most_stalled_flows or 0, reading.stalled_flows)
 
     @property
     def goodput_bits_per_sec(self) -> float:

@@ -17,9 +17,13 @@ SLOW_START_SECS = 1.0
 this."""
 
 
-def calibrate(fabrics: Fabrics, run_id: str, question: Question, check: Callable[[], None]) -> Calibration:
-    """The goodput of one TCP connection over `calibrate_secs`. Raises what `check` raises, and
-    FabricGoneError."""
+LEAST_SECS = 0.3
+"""A pair that is counted for less shows how TCP begins, not the machine."""
+
+
+def calibrate(fabrics: Fabrics, run_id: str, question: Question, check: Callable[[], None]) -> Calibration | None:
+    """The goodput of one TCP connection over `calibrate_secs`; None if too little of it was
+    counted. Raises the exceptions of `check`, and FabricGoneError."""
     network, secs = question.network, question.settings.calibrate_secs
     source, destination = _neighbours(question)
     flow = {
@@ -41,9 +45,11 @@ def calibrate(fabrics: Fabrics, run_id: str, question: Question, check: Callable
             goodput_bytes += int(tick.flows[0])
             measured_secs += tick.at_secs - last_secs
         last_secs = tick.at_secs
-    rate = goodput_bytes * 8 / measured_secs if measured_secs > 0 else 0.0
+    if measured_secs < LEAST_SECS:
+        return None
     names = network.servers
-    return Calibration(names[source], names[destination], round(rate), network.rate_bits_per_sec)
+    rate = round(goodput_bytes * 8 / measured_secs)
+    return Calibration(names[source], names[destination], rate, network.rate_bits_per_sec)
 
 
 def _neighbours(question: Question) -> tuple[int, int]:

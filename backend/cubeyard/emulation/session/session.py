@@ -25,7 +25,7 @@ from cubeyard.emulation.measure.recorder import Recorder
 from cubeyard.emulation.measure.seconds import Seconds
 from cubeyard.emulation.network.network import OUTSIDE_ADDRESS, outside_namespace
 from cubeyard.emulation.session.beside import Programs
-from cubeyard.emulation.session.calibration import calibrate
+from cubeyard.emulation.session.calibration import LEAST_SECS, calibrate
 from cubeyard.emulation.session.fault_control import FaultControl
 from cubeyard.emulation.session.injector import Injector
 from cubeyard.emulation.session.opening import described
@@ -161,12 +161,13 @@ class Session:
 
     def _calibrate(self) -> Calibration | None:
         secs = self._question.settings.calibrate_secs
-        if secs <= 0:
+        if secs < LEAST_SECS:
             return None
         assert self._deployment.fabrics is not None
         self._sink.frame("phase", {"phase": "calibrating", "secs": secs})
         result = calibrate(self._deployment.fabrics, self._run, self._question, self._sink.check)
-        self._sink.frame("phase", {"phase": "calibrated", **result.document()})
+        if result is not None:
+            self._sink.frame("phase", {"phase": "calibrated", **result.document()})
         return result
 
     def _measure(self) -> Literal["done", "aborted"]:

@@ -355,7 +355,7 @@ def test_the_whole_report(engine: Engine) -> None:
         "retransmits": 576,
         "drops": 36, "queue_drops": 576, "cpu": 0.7,
     }  # fmt: skip
-    short = {"least_goodput_bits_per_sec": None, "least_abt_bits_per_sec": None}
+    short = {"least_goodput_bits_per_sec": None, "least_abt_bits_per_sec": None, "most_stalled_flows": None}
     network, flows = recorder.question.network, recorder.question.flows
     assert result == {
         "ended": "aborted",

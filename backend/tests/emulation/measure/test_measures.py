@@ -285,7 +285,7 @@ def test_every_part_is_the_sum_of_its_ticks(engine: Engine, ticks: list[Any]) ->
                 min(alive, default=0) * len(alive), [second.abt_bits_per_sec for second in seconds[name]]
             ),
             "stalled_flows": flows.count(0),
-            "most_stalled_flows": max((second.stalled_flows for second in seconds[name]), default=0),
+            "most_stalled_flows": max((second.stalled_flows for second in seconds[name]), default=None),
             "cut_off_flows": len(flows) - len(alive),
             "retransmits": sum(sum(item[2]) for item in mine),
             "drops": sum(item[2][1] + item[2][2] for item in mine),

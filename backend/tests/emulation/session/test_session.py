@@ -108,7 +108,7 @@ def run(place: Place, asked: Question, sink: Kept) -> Json:
 
 def test_frames_come_in_order_and_everything_is_removed(engine: Engine, place: Place, fabric: Scripted) -> None:
     sink = Kept()
-    report = run(place, question(engine), sink)
+    report = run(place, question(engine, calibrate_secs=0.5), sink)
     kinds = [kind for kind, _ in sink.frames]
     assert kinds[0] == "network"
     (network,) = sink.of("network")
@@ -130,6 +130,14 @@ def test_frames_come_in_order_and_everything_is_removed(engine: Engine, place: P
     assert report["aggregate_goodput_bits_per_sec"] == pytest.approx(16 * 1e8, rel=0.5)
     assert report["windows"].keys() == {"before"}
     assert place.free(RUN)
+
+
+def test_a_pair_that_is_measured_for_too_short_is_not_blamed(engine: Engine, place: Place, fabric: Scripted) -> None:
+    fabric.rate = lambda _now, _faults: 0.5
+    sink = Kept()
+    report = run(place, question(engine, calibrate_secs=0.1), sink)
+    assert "calibrating" not in [frame["phase"] for frame in sink.of("phase")]
+    assert (report["fidelity"]["verdict"], report["fidelity"]["calibration"]) == ("unknown", None)
 
 
 def test_a_session_is_over_when_its_sink_has_what_it_waits_for(engine: Engine, place: Place, fabric: Scripted) -> None:
