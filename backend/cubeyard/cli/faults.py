@@ -3,8 +3,10 @@ JSON."""
 
 from __future__ import annotations
 
-from cubeyard.cli.common import read_json, refuse
-from cubeyard.engine import Json
+from collections.abc import Sequence
+
+from cubeyard.cli.common import errors, read_json, refuse
+from cubeyard.engine import Engine, Json
 from cubeyard.experiments.fault_text import fault_of
 
 
@@ -16,3 +18,15 @@ def read_fault(text: str) -> Json:
         return fault_of(text)
     except ValueError as error:
         refuse(f"--fault {error}")
+
+
+def print_empty(engine: Engine, spec: Json, faults: Sequence[Json], texts: Sequence[str], seed: int) -> None:
+    """Prints on standard error the faults, by the texts of their options, that strike nothing: a
+    small share of a few devices is none."""
+    drawn = [fault["target"] for fault in faults]
+    if all("names" in target for target in drawn):
+        return
+    struck = engine.fault_targets(spec, [{"target": target} for target in drawn], seed)
+    for text, target, hit in zip(texts, drawn, struck, strict=True):
+        if target.get("ratio") != 0 and not hit["nodes"] and not hit["links"]:
+            errors.print(f"{text}: this strikes nothing, its share of these devices is none.", markup=False)

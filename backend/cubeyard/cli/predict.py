@@ -21,7 +21,7 @@ from cubeyard.cli.common import (
     settings_of,
     write,
 )
-from cubeyard.cli.faults import read_fault
+from cubeyard.cli.faults import print_empty, read_fault
 from cubeyard.cli.workload import WORKLOADS, read_workload
 from cubeyard.engine import Engine, Json
 from cubeyard.experiments.short import FAILURE_KINDS, MAX_SEED, selector_fault, share_fault, share_of
@@ -72,9 +72,10 @@ def predict(
             "max_min": rates,
             "flow_gigabits": flow_gigabits,
         }
-        engine = Engine(settings_of())
+        engine, network = Engine(settings_of()), read_spec(spec)
         with progress("Routing flows") as reported:
-            document = engine.predict_json(read_spec(spec), experiment, reported)
+            document = engine.predict_json(network, experiment, reported)
+        print_empty(engine, network, experiment["faults"], [*(fail or []), *(fault or [])], experiment["seeds"][0])
         if as_json:
             write(document + b"\n")
         else:

@@ -25,7 +25,7 @@ from cubeyard.cli.common import (
     size,
     write,
 )
-from cubeyard.cli.faults import read_fault
+from cubeyard.cli.faults import print_empty, read_fault
 from cubeyard.cli.latency import add_latency
 from cubeyard.cli.workload import WORKLOADS, read_workload
 from cubeyard.engine import Engine, Json
@@ -111,6 +111,7 @@ def simulate(
         began = time.process_time()
         with progress("Simulating packets") as reported:
             document: Json = orjson.loads(engine.predict_json(read, experiment, reported, growing(flows)))
+        print_empty(engine, read, experiment["faults"], fault or [], experiment["seeds"][0])
         if timing:
             runs = document.get("by_seed") or [document]
             hops = sum(run["packet_hops"] for run in runs)

@@ -113,6 +113,19 @@ def test_a_link_carries_less_as_an_emulation_would_be_told(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
+    ("command", "option"), [("predict", ("--fail", "links=5%")), ("simulate", ("--fault", "down=5% of links"))]
+)
+def test_a_share_that_is_none_is_named(tmp_path: Path, command: str, option: tuple[str, str]) -> None:
+    tree = {"family": "leaf_spine", "leaves": 2, "spines": 1, "servers_per_leaf": 1}
+    done = cubeyard(tmp_path, command, "--spec", json.dumps(tree), *option)
+    assert done.returncode == 0, done.stderr
+    assert f"{option[1]}: this strikes nothing" in done.stderr.decode()
+    assert (
+        b"strikes nothing" not in cubeyard(tmp_path, command, "--spec", json.dumps(tree), option[0], "all links").stderr
+    )
+
+
+@pytest.mark.parametrize(
     ("text", "read"),
     [
         ("cable-pulled=00/<0,0>@10-20", ("cable-pulled", {"names": ["00/<0,0>"]}, 10.0, 20.0, {})),

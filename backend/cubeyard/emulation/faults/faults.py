@@ -143,27 +143,40 @@ def _strikes(network: Network, id_: str, kind: str, asked: Json, hit: Json, wher
             ports = [end for end in (links[entry].a, links[entry].b) if end[0] in network.servers]
             at = {"port": list(ports[0])} if exact == "port-down" and ports else {"link": entry}
             yield Strike(f"{id_}.{count}", exact, at, network.link_name(links[entry]), parameters)
+    wanted = asked["target"]
     if not matches and not hit["nodes"] and not hit["links"]:
         count = {"server": len(network.servers), "switch": len(network.switches), "link": len(network.links)}
         shares = ", ".join(f"{count[target]} {NOUNS[target]}" for target in KINDS[kind].targets)
-        share = asked["target"]
-        words = share.get("selector") or f"{share.get('ratio', 0) * 100:g}% of {NOUNS.get(share.get('kind'), 'racks')}"
         raise field_error(
             f"{where}.target",
-            asked["target"],
-            f"{words} is none: the run has {shares}.",
+            wanted,
+            f"{_words_of(wanted)} is none: the run has {shares}.",
             limit="at least one",
             hint="Give a larger share, or names.",
         )
     if not matches:
         hits = " or ".join(f"a {target}" for target in KINDS[kind].targets)
+        if not any(by_target.values()):
+            raise field_error(
+                f"{where}.target",
+                wanted,
+                f"{_words_of(wanted)} is outside of the part of the plan that runs.",
+                limit=f"{hits} of that part, like {next(iter(network.servers.values()))}",
+                hint="Name devices of the part, or give a share of its servers, switches or links: racks are those of the plan.",
+            )
         raise field_error(
             f"{where}.target",
-            asked["target"],
+            wanted,
             f"The target of {kind} is not {hits} of this run.",
             limit=f"{kind} hits {hits}",
             hint=f"Links are named by their two ends, like {network.link_name(network.links[0])}.",
         )
+
+
+def _words_of(target: Json) -> str:
+    if names := target.get("names"):
+        return ", ".join(names)
+    return target.get("selector") or f"{target.get('ratio', 0) * 100:g}% of {NOUNS.get(target.get('kind'), 'racks')}"
 
 
 def _parameters(kind: str, asked: Json, where: str) -> Json:

@@ -122,6 +122,10 @@ def test_a_share_is_one_of_the_emulated_part_whichever_servers_that_are(engine: 
         resolve(engine, part, [{"target": {"selector": "17 switches"}}], 1, ["f1"])
     with pytest.raises(ProblemError, match="1% of switches is none: the run has 64 servers, 16 switches"):
         resolve(engine, part, [{"target": {"selector": "1% of switches"}}], 1, ["f1"])
+    rack = {"kind": "server-off", "target": {"selector": "rack R00"}}
+    with pytest.raises(ProblemError, match=r"rack R00 is outside of the part of the plan that runs") as refused:
+        resolve(engine, part, [rack], 1, ["f1"])
+    assert "two ends" not in str(refused.value.errors)
 
 
 def test_what_faults_strike_is_told_before_anything_runs(engine: Engine) -> None:

@@ -8,6 +8,7 @@ import { formatCount, formatGbps, formatPercent, formatShort } from "@/units";
 import { useCrosshair } from "../shared/crosshair";
 import { type Answer, FAILURE_WORDS, type Point, ratioText } from "../shared/run-points";
 import { useTheme } from "../shared/theme";
+import { failedTiles } from "./failed-tiles";
 import styles from "./runs.module.css";
 import { type Tile, Tiles } from "./tiles";
 
@@ -36,7 +37,7 @@ export function NumbersPanel({
         <h2>{title}</h2>
         <span className={styles.muted}>{`${pointText(point)} · routing ${result.routing}`}</span>
       </div>
-      <Tiles tiles={tilesOf(result)} />
+      <Tiles tiles={tilesOf(point)} />
       <div className={styles.multiples}>
         <BarChart
           title="Flows on the most loaded link of each level"
@@ -65,7 +66,8 @@ export function NumbersPanel({
   );
 }
 
-function tilesOf(result: Answer): Tile[] {
+function tilesOf(point: Point): Tile[] {
+  const { result } = point;
   const { flows, dropped_flows, dropped, maxmin, completion, path_hops, failures } = result;
   const all = flows + dropped_flows;
   return [
@@ -107,20 +109,7 @@ function tilesOf(result: Answer): Tile[] {
     ...(completion
       ? [{ name: "Last flow completes", value: `after ${formatShort(completion.last_secs, 2)}\u00a0s` }]
       : []),
-    ...(failures.servers + failures.switches + failures.links > 0
-      ? [
-          {
-            name: "Failed",
-            value: [
-              failures.servers && `${formatCount(failures.servers)} servers`,
-              failures.switches && `${formatCount(failures.switches)} switches`,
-              failures.links && `${formatCount(failures.links)} links`,
-            ]
-              .filter(Boolean)
-              .join(", "),
-          },
-        ]
-      : []),
+    ...failedTiles(point),
     // Older runs do not have this field.
     ...((failures.degraded_links ?? 0) > 0
       ? [{ name: "Degraded", value: `${formatCount(failures.degraded_links)} links` }]
