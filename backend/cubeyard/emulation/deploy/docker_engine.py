@@ -26,16 +26,19 @@ class DockerGoneError(ProblemError):
         super().__init__(503, "docker-gone", f"The Docker engine does not answer: {_short(error)}")
 
 
-class PlainTcpError(DockerGoneError):
-    """An engine that is root for everybody who reaches its port."""
-
-    def __init__(self, place: str) -> None:
-        super().__init__(
-            PermissionError(
-                f"{place} is refused without TLS: everybody who reaches that port is root there."
-                " Take a context with host=ssh://HOST, or one with TLS keys."
-            )
-        )
+def _refuse_open(place: str, tls: Any) -> None:
+    """Raises for an engine that is root for everybody who reaches its port, or that anybody on the
+    way can play."""
+    if place.lower().startswith(("unix://", "http+unix://", "ssh://")):
+        return
+    if tls is None and not place.lower().startswith("https://"):
+        why = "is refused without TLS: everybody who reaches that port is root there."
+    elif tls is not None and not tls.verify:
+        why = "is refused without verification of its certificate (DOCKER_TLS_VERIFY=1, or a context without skip-tls-verify)."
+    else:
+        return
+    fix = "Take a context with host=ssh://HOST, or one with TLS keys."
+    raise DockerGoneError(PermissionError(f"{place} {why} {fix}"))
 
 
 def _short(error: Exception) -> str:
@@ -83,8 +86,7 @@ def connect(secs: int, engine: str = "") -> Any:
     path = place.removeprefix("http+").removeprefix("unix://")
     if path != place and not Path(path).exists():
         raise DockerGoneError(FileNotFoundError(f"there is no {path}"))
-    if place.startswith(("tcp://", "http://")) and not way.get("tls"):
-        raise PlainTcpError(place)
+    _refuse_open(place, way.get("tls"))
     import docker
 
     from cubeyard.emulation.deploy import docker_ssh

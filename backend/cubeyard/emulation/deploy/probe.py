@@ -351,7 +351,7 @@ def _docker(engine: str = "") -> Capability:
             title=title,
             available=False,
             reason=error.detail,
-            fix=_docker_fix() if not engine else "Try `docker --context NAME version` or `ssh HOST docker version`.",
+            fix=_docker_fix(engine or os.environ.get("DOCKER_HOST", "")),
             needed=False,
         )
     return Capability(
@@ -386,8 +386,12 @@ def _pods(cluster: EmulationCluster, *, asks: bool) -> Capability:
     return Capability(name="docker", title="Pods", available=available, reason=reason, fix=fix, needed=False)
 
 
-def _docker_fix() -> str:
+def _docker_fix(place: str) -> str:
     without = "without it servers are plain namespaces."
+    if place:
+        option = "--host" if "://" in place else "--context"
+        check = f"ssh {place} docker version" if place.startswith("ssh://") else f"docker {option} {place} version"
+        return f"Try `{check}`; {without}"
     if ENGINE_SOCKET.exists() and not os.access(ENGINE_SOCKET, os.W_OK):
         group = ENGINE_SOCKET.stat().st_gid
         return f"{ENGINE_SOCKET} belongs to group {group}: add this user to it (DOCKER_GID={group} in .env); {without}"

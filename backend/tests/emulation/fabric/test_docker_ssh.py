@@ -13,8 +13,9 @@ from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
+from docker.tls import TLSConfig
 
-from cubeyard.emulation.deploy import docker_ssh
+from cubeyard.emulation.deploy import docker_ssh, probe
 from cubeyard.emulation.deploy.docker_engine import DockerGoneError, connect, engine_version
 
 SSH = """#!/bin/sh
@@ -136,6 +137,54 @@ def test_tcp_without_tls_is_refused(engine: str, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("DOCKER_HOST", engine)
     with pytest.raises(DockerGoneError, match="refused without TLS"):
         engine_version()
+
+
+@pytest.mark.parametrize("host", ["far.example:2375", "TCP://far.example:2375", "http://far.example:2375"])
+def test_no_spelling_of_tcp_is_taken_without_tls(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCKER_HOST", host)
+    with pytest.raises(DockerGoneError, match="refused without TLS"):
+        connect(1)
+
+
+@pytest.mark.parametrize("by", ["environment", "context"])
+def test_tls_without_verification_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by: str) -> None:
+    for name in ("ca.pem", "cert.pem", "key.pem"):
+        (tmp_path / name).write_text("")
+    engine = ""
+    if by == "environment":
+        monkeypatch.setenv("DOCKER_HOST", "tcp://far.example:2376")
+        monkeypatch.setenv("DOCKER_CERT_PATH", str(tmp_path))
+        monkeypatch.delenv("DOCKER_TLS_VERIFY", raising=False)
+    else:
+        engine = "far"
+        way = {"base_url": "tcp://far.example:2376", "tls": TLSConfig(verify=False)}
+        monkeypatch.setattr("cubeyard.emulation.deploy.docker_engine.context", lambda _: way)
+    with pytest.raises(DockerGoneError, match=r"refused without verification of its certificate .* host=ssh://HOST"):
+        connect(1, engine)
+
+
+@pytest.mark.parametrize(
+    ("engine", "environment", "check"),
+    [
+        ("", "ssh://me@far.example", "ssh ssh://me@far.example docker version"),
+        ("", "tcp://far.example:2376", "docker --host tcp://far.example:2376 version"),
+        ("ssh://far.example", "", "ssh ssh://far.example docker version"),
+        ("far", "", "docker --context far version"),
+        ("", "", "Install docker.io and start dockerd"),
+    ],
+)
+def test_the_fix_is_for_the_engine_that_is_set(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, engine: str, environment: str, check: str
+) -> None:
+    def gone(**_: object) -> str:
+        raise DockerGoneError(OSError("gone"))
+
+    monkeypatch.setattr(probe, "engine_version", gone)
+    monkeypatch.setattr(probe, "ENGINE_SOCKET", tmp_path / "docker.sock")
+    monkeypatch.setenv("DOCKER_HOST", environment)
+    part = probe._docker(engine)
+    assert check in part.fix
+    assert ("Install" in part.fix) is not bool(engine or environment)
 
 
 def test_no_option_of_ssh_comes_from_a_url() -> None:
