@@ -78,8 +78,7 @@ def finding(code: str, where: str, message: str, hint: str) -> Json:
 
 
 def binding_build() -> str:
-    """Version and digest of the Rust sources, which a fabric has too: it is called only by the same
-    build."""
+    """Version and digest of the Rust sources: fabrics are called only by their own build."""
     return str(_binding().engine_build())
 
 
@@ -104,9 +103,8 @@ class Engine:
 
     @cached_property
     def build_version(self) -> str:
-        """Version and digests of the binding's sources and of this package's, which make points of
-        an experiment and frames of what the binding computes: all points of a run come from the
-        same build."""
+        """Version and digests of the binding's sources and of this package's: all points of a run
+        come from the same build."""
         return f"{binding_build()}.{digest_of(Path(__file__).parent)}"
 
     @property

@@ -38,7 +38,12 @@ from cubeyard.cli.place import clear_left_alone, command_place, stoppable
 from cubeyard.cli.processes import ServiceFile, ServiceProcesses
 from cubeyard.engine import Engine, Json
 from cubeyard.experiments.hypotheses import METRICS
-from cubeyard.experiments.scenario.verdict import EXIT_STATUS, missing_in_words, off_schedule_in_words, unfinished_in_words
+from cubeyard.experiments.scenario.verdict import (
+    EXIT_STATUS,
+    missing_in_words,
+    off_schedule_in_words,
+    unfinished_in_words,
+)
 from cubeyard.experiments.short import MAX_SEED
 from cubeyard.reading.units import NoAmountError, Unit, amount
 

@@ -1,5 +1,5 @@
-"""Generated clients name a class after each schema, and after the schema and title of each field with
-values or fields of its own: two of one name make a generator leave both out."""
+"""Generated clients name a class after each schema, and after the schema and the title of each
+field that is an enumeration or an object: generators leave out classes of the same name."""
 
 from __future__ import annotations
 

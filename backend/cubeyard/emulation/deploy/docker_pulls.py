@@ -55,7 +55,7 @@ class Account:
         self._free_bytes = self._free()
 
     def add(self, news: Json) -> None:
-        """What the engine reports of a layer: the bytes that have come, or that the manifest
+        """The engine's count for a layer: the bytes that have come, or that the manifest
         announces if these are more."""
         if news.get("status") == "Downloading":
             detail = news.get("progressDetail") or {}

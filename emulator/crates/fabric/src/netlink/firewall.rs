@@ -208,7 +208,7 @@ impl Firewall {
                     .map(|bytes| u64::from_be_bytes(*bytes));
             }
         })?;
-        packets.ok_or_else(|| FabricError::system(purpose, "the kernel did not say"))
+        packets.ok_or_else(|| FabricError::system(purpose, "the kernel sent no number"))
     }
 
     fn add(&mut self, kind: u16, what: &str, fill: impl FnOnce(&str, &mut Attributes<'_>)) {
