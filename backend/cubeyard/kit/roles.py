@@ -40,7 +40,10 @@ def make(connection: Connection) -> None:
 def grant(connection: Connection) -> None:
     """To those of the roles that exist. Earlier rights are revoked first."""
     tables = list(connection.scalars(text("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")))
-    for role in sorted(_existing(connection)):
+    existing = sorted(_existing(connection))
+    if existing:
+        _refuse_new_tables(connection)
+    for role in existing:
         statements = [
             f"REVOKE ALL ON ALL TABLES IN SCHEMA public FROM {role}",
             f"REVOKE ALL ON SCHEMA public FROM {role}",
@@ -50,6 +53,15 @@ def grant(connection: Connection) -> None:
         ]
         for statement in statements:
             connection.execute(text(statement))
+
+
+def _refuse_new_tables(connection: Connection) -> None:
+    """Up to PostgreSQL 14, everybody may make tables and functions in this schema. The tables'
+    owner still may."""
+    owners = "SELECT DISTINCT quote_ident(tableowner) FROM pg_tables WHERE schemaname = 'public'"
+    for owner in connection.scalars(text(owners)).all():
+        connection.execute(text(f"GRANT CREATE ON SCHEMA public TO {owner}"))
+    connection.execute(text("REVOKE CREATE ON SCHEMA public FROM PUBLIC"))
 
 
 def log_in(connection: Connection, name: str, password: str, role: str) -> None:

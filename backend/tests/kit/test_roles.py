@@ -95,6 +95,23 @@ def test_a_worker_and_a_server_of_these_roles_do_their_work(
     opened.close()
 
 
+def test_nobody_but_the_owner_makes_tables_where_everybody_could(database: Database, logins: dict[str, str]) -> None:
+    """Up to PostgreSQL 14 everybody may, in every database."""
+    with database.engine.begin() as connection:
+        connection.execute(text("GRANT CREATE ON SCHEMA public TO PUBLIC"))
+        roles.grant(connection)
+    for url in logins.values():
+        opened = Database(Settings(database_url=url))
+        try:
+            with pytest.raises(DBAPIError, match="permission denied"), opened.engine.begin() as connection:
+                connection.execute(text("CREATE TABLE more (id int)"))
+        finally:
+            opened.close()
+    with database.engine.begin() as connection:
+        connection.execute(text("CREATE TABLE more (id int)"))
+        connection.execute(text("DROP TABLE more"))
+
+
 def test_logins_get_their_passwords_and_no_statement_has_them(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
