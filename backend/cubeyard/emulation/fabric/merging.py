@@ -12,6 +12,14 @@ COUNTS = {"links": ("tx", "rx", "packets", "drops"), "servers": ("relayed", "own
 """Columns that add up over ticks and hosts."""
 LEVELS = {"links": ("queue",), "servers": ("cpu",), "flows": ()}
 """Columns of which the latest value of each host counts."""
+HOST_COUNTS = ("wait_secs", "waits", "backlog_drops")
+"""They add up over ticks and hosts; shares of a processor are those of the busiest host, now."""
+LATENCY_COUNTS = ("asked", "answered", "within_bound", "timed_out", "sum_nanos")
+KNOWN = {
+    **{part: {*names, *LEVELS[part]} for part, names in COUNTS.items()},
+    "host": {"cpu", "own_cpu", *HOST_COUNTS},
+    "latencies": {*LATENCY_COUNTS, "longest_nanos", "buckets"},
+}
 PARTS = frozenset(
     {"tick", "at_secs", "missed", "links", "servers", "flows", "latencies", "subflows", "drops", "host", "events"}
 )
@@ -56,7 +64,7 @@ def merged(by_host: Sequence[Sequence[Json]], offsets_nanos: Sequence[int]) -> J
 
 def _delays(every: Sequence[Json]) -> Json:
     """Waits for a processor and losses in the backlog add up, as far as frames have them."""
-    names = {name for frame in every for name in ("wait_secs", "waits", "backlog_drops") if name in frame["host"]}
+    names = {name for frame in every for name in HOST_COUNTS if name in frame["host"]}
     return {name: sum(frame["host"].get(name, 0) for frame in every) for name in names}
 
 
@@ -67,10 +75,9 @@ def _latencies(told: Sequence[Json]) -> Json:
     buckets: Counter[int] = Counter()
     for item in told:
         buckets.update(dict(item["buckets"]))
-    names = ("asked", "answered", "within_bound", "timed_out", "sum_nanos")
     return {
         "latencies": {
-            **{name: sum(item[name] for item in told) for name in names},
+            **{name: sum(item[name] for item in told) for name in LATENCY_COUNTS},
             "longest_nanos": max(item["longest_nanos"] for item in told),
             "buckets": sorted(buckets.items()),
         }
@@ -89,8 +96,8 @@ def _subflows(frames: Sequence[Json]) -> Json:
 def _refuse_unknown(frames: Sequence[Json]) -> None:
     for frame in frames:
         unknown = set(frame) - PARTS
-        for part, names in COUNTS.items():
-            unknown |= {f"{part}.{name}" for name in set(frame[part]) - {*names, *LEVELS[part]}}
+        for part, names in KNOWN.items():
+            unknown |= {f"{part}.{name}" for name in set(frame.get(part) or ()) - names}
         if unknown:
             raise LookupError(f"Columns of a frame are missing in merging.py: {', '.join(sorted(unknown))}.")
 

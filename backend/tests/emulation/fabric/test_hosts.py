@@ -125,7 +125,8 @@ def test_subflows_of_mptcp_add_up_and_an_unknown_column_is_refused() -> None:
     ticks = [{**only, "subflows": [[0, 0, 500], [0, 1, 7]]}, {**only, "subflows": [[0, 1, 3], [4, 0, 1]]}]
     assert merged([[*ticks, only]], [0])["subflows"] == [[0, 0, 500], [0, 1, 10], [4, 0, 1]]
     assert merged([[ticks[0]], [ticks[1]]], [0, 0])["subflows"] == [[0, 0, 500], [0, 1, 10], [4, 0, 1]]
-    for unknown in ({**only, "novel": []}, {**only, "flows": {**only["flows"], "novel": [1]}}):
+    parts = [{**only, part: {**only.get(part, {}), "novel": 1}} for part in ("flows", "host", "latencies")]
+    for unknown in ({**only, "novel": []}, *parts):
         with pytest.raises(LookupError, match="novel"):
             merged([[only, unknown]], [0])
 
