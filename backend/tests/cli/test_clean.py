@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from unittest.mock import MagicMock
 
 import pytest
 import typer
@@ -16,6 +17,7 @@ from cubeyard.cli.clean import clean
 from cubeyard.cli.place import stoppable
 from cubeyard.emulation.deploy import reaper
 from cubeyard.emulation.fabric import process
+from cubeyard.emulation.fabric.hosts import Host
 from cubeyard.emulation.fabric.place import Place
 from cubeyard.kit.signals import ending
 from cubeyard.settings import Settings
@@ -62,6 +64,28 @@ def test_clean_removes_dead_runs_and_leaves_living_ones(
         fabric.runs = []
         clean()
         assert "Nothing was left" in capsys.readouterr().err
+
+
+def test_clean_removes_the_containers_of_a_run_on_the_engine_that_had_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("CUBEYARD_HOME", str(tmp_path))
+    monkeypatch.setenv("CUBEYARD_FABRIC_DIR", str(tmp_path / "place"))
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/b.sock")
+    address = "unix:///run/a.sock"
+    engine = MagicMock(**{"where.return_value": (address, "ENGINE-A"), "remove.return_value": []})
+    hosts: list[Host] = []
+    monkeypatch.setattr(reaper, "_engine", lambda _settings, _owner, host: hosts.append(host) or engine)
+    place = Place.of(Settings())
+    with scripted(place.socket) as fabric:
+        fabric.runs = [{"run": "dead", "owner": place.name}]
+        with place.held("dead"):
+            place.remember("dead", [(address, "ENGINE-A")], [CONTAINER])
+        clean()
+    assert [host.docker for host in hosts] == [address]
+    engine.remove.assert_called_once_with("dead")
+    assert [params["run"] for method, params in fabric.calls if method == "destroy"] == ["dead"]
+    assert "Removed run dead" in capsys.readouterr().err
 
 
 def test_clean_says_why_a_run_is_not_removed(

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 from typing import Any
 
 import pytest
 import typer
 from rich.console import Console
 
+from cubeyard.cli import emulate
 from cubeyard.cli.emulate import _exit_status, _hypothesis, _rate, _upgrade, print_report
 from cubeyard.cli.faults import read_fault
 from cubeyard.cli.fitting import Taken
+from cubeyard.emulation.deploy import probe
+from cubeyard.emulation.session import session
 from cubeyard.engine import Engine
 from tests.emulation.setup.test_fitting import document_of
 
@@ -154,6 +158,27 @@ def reported(**more: Any) -> dict[str, Any]:
 )
 def test_the_exit_status_is_that_of_a_scenario(more: dict[str, Any], status: int) -> None:
     assert _exit_status(reported(**more)) == status
+
+
+def test_events_of_a_report_are_in_order_of_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Done:
+        def __init__(self, *given: Any) -> None:
+            self._sink = given[-1]
+
+        def run(self) -> dict[str, Any]:
+            later = [{"kind": "carrier", "at_secs": 2.5}, {"kind": "carrier", "at_secs": 1.0}]
+            self._sink.frame("tick", {"at_secs": 3.0, "events": later})
+            self._sink.frame("fault", {"kind": "server-off", "at_secs": 2.0})
+            return reported()
+
+    monkeypatch.setenv("CUBEYARD_FABRIC_DIR", str(tmp_path))
+    monkeypatch.setenv("CUBEYARD_FABRIC_START", "false")
+    monkeypatch.setattr(session, "Session", Done)
+    monkeypatch.setattr(probe, "refuse_impossible", lambda *_: None)
+    monkeypatch.setattr(emulate, "clear_left_alone", lambda _settings: None)
+    request = {"plan": {"family": "bcube", "n": 2, "k": 1}, "workload": {"kind": "permutation"}, "engine": "emulation"}
+    document = emulate.run_session(request, lambda: False)
+    assert [event["at_secs"] for event in document["events"]] == [1.0, 2.0, 2.5]
 
 
 def test_a_printed_report_names_all_that_did_not_happen_or_was_late_or_down_already() -> None:

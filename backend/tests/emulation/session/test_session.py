@@ -546,6 +546,9 @@ def test_one_run_is_one_process_s(
 ) -> None:
     monkeypatch.setattr(session, "DYING_SECS", 0.2)
     request = question(engine)
-    with place.held(RUN), pytest.raises(ProblemError, match="Another process holds run"):
-        run(place, request, Kept())
+    with place.held(RUN):
+        began = time.monotonic()
+        with pytest.raises(ProblemError, match="Another process holds run"):
+            run(place, request, Kept())
+        assert time.monotonic() - began >= 0.2, "its owner may be dying"
     assert not fabric.calls
