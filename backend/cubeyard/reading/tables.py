@@ -1,4 +1,5 @@
-"""Rows under a header, from CSV with any separator or from a workbook, and cells with mistakes by
+"""Rows under a header, from CSV with any separator, from columns aligned by spaces or from a
+workbook, and cells with mistakes by
 sheet, row and column."""
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from functools import cached_property
 from cubeyard.kit.errors import shown
 from cubeyard.kit.text import FORMULA_STARTS
 from cubeyard.reading import foreign, numbers
+from cubeyard.reading.aligned import aligned_rows
 from cubeyard.reading.cells import Special, is_error
 from cubeyard.reading.header import Columns, Header
 from cubeyard.reading.numbers import Mark, NoNumberError, TwoNumbersError
@@ -250,7 +252,8 @@ def table_of(text: str, headers: Sequence[Header], decimal: Mark | None = None) 
         text = _unwrapped(text)
         separator = _separator(text, headers)
     if separator is None:
-        return None
+        aligned = aligned_rows(text, headers, HEADER_WITHIN_ROWS)
+        return None if aligned is None else Table(*aligned, "", decimal)
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
     lines: list[tuple[int, list[str]]] = []
     columns: Columns | None = None
