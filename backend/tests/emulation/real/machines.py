@@ -120,14 +120,21 @@ def two_machines() -> Iterator[tuple[Machine, Machine]]:
     """Raises EngineUnavailableError where no Docker engine can be started."""
     if shutil.which("dockerd", path=plain_environment()["PATH"]) is None:
         raise EngineUnavailableError("there is no dockerd to start: install docker.io")
-    root = Path(tempfile.mkdtemp(prefix="cyh-"))
-    with ExitStack() as held:
-        held.callback(shutil.rmtree, root, ignore_errors=True)
-        machines = [_machine(held, root / name, name, f"10.77.0.{i}") for i, name in enumerate(("a", "b"), 1)]
-        _join(machines)
+    with bare_machines("10.77.0.") as machines:
         for machine in machines:
             machine.start_fabric()
         _start_engines(machines)
+        yield machines
+
+
+@contextmanager
+def bare_machines(network: str) -> Iterator[tuple[Machine, Machine]]:
+    """With the cable between them, addresses that begin like this, and no program."""
+    root = Path(tempfile.mkdtemp(prefix="cyh-"))
+    with ExitStack() as held:
+        held.callback(shutil.rmtree, root, ignore_errors=True)
+        machines = [_machine(held, root / name, name, f"{network}{i}") for i, name in enumerate(("a", "b"), 1)]
+        _join(machines)
         yield machines[0], machines[1]
 
 
