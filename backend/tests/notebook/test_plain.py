@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from cubeyard.notebook import Topology, plan, predict, sweep
+from cubeyard.notebook import CubeyardError, Topology, plan, predict, sweep
 from cubeyard.notebook.question import question
 
 KINDS = [np.int64, np.int32, np.uint8, np.int16]
@@ -19,6 +20,17 @@ def test_a_topology_is_made_of_any_integer(kind: Any) -> None:
     assert Topology.bcube(kind(4), k=kind(1)) == Topology({"family": "bcube", "n": kind(4), "k": kind(1)}) == plainly
     assert plan({"family": "bcube", "n": kind(4), "k": kind(1)}).plan_hash == plan(plainly).plan_hash
     assert predict(plainly, "random-pairs", seeds=[kind(7)]).abt_gbps == predict(plainly, "random-pairs").abt_gbps
+
+
+def test_a_row_of_a_data_frame_has_whole_numbers_among_fractions() -> None:
+    frame = pd.DataFrame({"n": [4], "k": [1], "link_gbps": [2.5]})
+    (row,) = (row for _, row in frame.iterrows())
+    (named,) = frame.astype(float).itertuples()
+    plainly = Topology.bcube(n=4, k=1)
+    assert Topology.bcube(row["n"], row["k"]) == Topology.bcube(n=named.n, k=named.k) == plainly
+    assert plan(Topology.bcube(row["n"], row["k"])).plan_hash == plan(plainly).plan_hash
+    with pytest.raises(CubeyardError):
+        plan(Topology.bcube(4.5, 1))  # type: ignore[arg-type]
 
 
 def test_every_argument_of_a_question_takes_them() -> None:
