@@ -11,8 +11,10 @@ import structlog
 from sqlalchemy.exc import DBAPIError
 
 from cubeyard.emulation.deploy.reaper import reap, reap_left_alone
+from cubeyard.emulation.fabric.hosts import Hosts
 from cubeyard.emulation.fabric.place import Place
 from cubeyard.emulation.fabric.process import FabricProcess
+from cubeyard.emulation.live.elsewhere import answering
 from cubeyard.emulation.live.models import OrderRow
 from cubeyard.emulation.live.repository import OrderRepository
 from cubeyard.emulation.live.service import live_fault
@@ -118,7 +120,9 @@ class EmulationRunner:
         question = read(self._engine, document)
         self.ready()
         sink = DatabaseSink(self._database, self._engine, question, run_id, frames)
-        report = Session(self._settings, self._place, run_id, question, sink).run()
+        hosts = Hosts.of(self._settings, self._place)
+        with answering(self._database, hosts, question.network, run_id, question.settings.mode):
+            report = Session(self._settings, self._place, run_id, question, sink).run()
         frames.lease.check()
         frames.write("report", {"point": 0, **report}, 0)
         missing = [missing_in_words(fault) for fault in report["not_injected"]]

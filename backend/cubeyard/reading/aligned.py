@@ -51,8 +51,7 @@ def _starts(lines: Sequence[str], titles: Sequence[tuple[int, int]]) -> list[int
         gaps = [match.span() for match in re.finditer(rb"\0+", used[left:right])]
         if not gaps:
             return None
-        # Cells begin where their title begins, or end where it ends; a gap elsewhere may be inside a
-        # cell.
+        # Cells begin or end where their title does; a gap elsewhere may be inside a cell.
         _, end = max(gaps, key=lambda gap: (gap[1] == right - left, gap[0] == 0, gap[1] - gap[0]))
         starts.append(left + end)
     return starts

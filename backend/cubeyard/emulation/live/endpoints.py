@@ -13,6 +13,7 @@ from cubeyard.emulation.fabric.hosts import Hosts
 from cubeyard.emulation.fabric.place import Place
 from cubeyard.emulation.live import schemas
 from cubeyard.emulation.live.captures import make_in_background
+from cubeyard.emulation.live.elsewhere import inspected
 from cubeyard.emulation.live.fitting import fitted
 from cubeyard.emulation.live.programs import commit
 from cubeyard.emulation.live.service import SessionService
@@ -58,6 +59,11 @@ def get_settings(request: Request) -> Settings:
 
 
 SettingsOf = Annotated[Settings, Depends(get_settings)]
+
+
+def _hosts(request: Request) -> Hosts:
+    settings = request.app.state.settings
+    return Hosts.of(settings, Place.of(settings))
 
 
 @router.get(
@@ -236,8 +242,8 @@ def delete_capture(service: Service, id: Id, capture: Id) -> None:
 def inspect_server(service: Service, request: Request, id: Id, name: ServerName) -> schemas.ServerState:
     """Its neighbours, the paths of its flows, links that were reported down, and counters of
     dropped and relayed packets."""
-    settings = request.app.state.settings
-    return service.server(id, name, Hosts.of(settings, Place.of(settings)))
+    hosts = _hosts(request)
+    return inspected(request.app.state.database, id, name, schemas.ServerState, lambda: service.server(id, name, hosts))
 
 
 @router.get(
@@ -275,8 +281,7 @@ def send_service_message(
     responses=responses(404, 409, 503),
 )
 def read_chip_program(service: Service, request: Request, id: Id) -> schemas.ChipProgramState:
-    settings = request.app.state.settings
-    return service.running_program(id, Hosts.of(settings, Place.of(settings)))
+    return service.running_program(id, _hosts(request))
 
 
 @router.post(
@@ -305,5 +310,5 @@ def commit_chip_program(
 def inspect_switch(service: Service, request: Request, id: Id, name: SwitchName) -> schemas.SwitchState:
     """Its routes and the groups of weighted next hops that they share, as they are in the kernel;
     none for a bridge."""
-    settings = request.app.state.settings
-    return service.switch(id, name, Hosts.of(settings, Place.of(settings)))
+    hosts = _hosts(request)
+    return inspected(request.app.state.database, id, name, schemas.SwitchState, lambda: service.switch(id, name, hosts))

@@ -19,7 +19,8 @@ class OrderRow(Base):
     id: Mapped[int] = mapped_column(BigInteger, Identity(), primary_key=True)
     run_id: Mapped[str] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"))
     kind: Mapped[str] = mapped_column(Text)
-    """`inject`, `recover`, `stop-all` or `upgrade`."""
+    """`inject`, `recover`, `stop-all` or `upgrade`; `inspect` for a question, which is deleted once
+    it is answered."""
     fault_id: Mapped[str] = mapped_column(Text, server_default="")
     payload: Mapped[dict[str, Any]] = mapped_column(JSON)
     """For `inject`: the fault as in the request."""
@@ -27,7 +28,8 @@ class OrderRow(Base):
     """For `inject`: the fault with its targets resolved (`Fault.document`), so that the API and the
     worker use the same devices. Null in rows that are older than this column."""
     outcome: Mapped[dict[str, Any] | None] = mapped_column(JSON)
-    """`{ok, reason}`; null until the worker has carried the order out."""
+    """`{ok, reason}`, of a question `{ok, state}`; null until the worker has carried the order
+    out."""
     created_at: Mapped[datetime] = mapped_column(DateTime(timezone=True), server_default=func.clock_timestamp())
     obeyed_at: Mapped[datetime | None] = mapped_column(DateTime(timezone=True))
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import func, select, update
+from sqlalchemy import Select, delete, func, select, update
 from sqlalchemy.orm import Session
 
 from cubeyard.emulation.live.models import CaptureRow, OrderRow
@@ -35,8 +35,22 @@ class OrderRepository:
 
     def waiting(self, run_id: str, after: int) -> Sequence[OrderRow]:
         """Orders that are not carried out yet, with numbers above `after`."""
-        query = select(OrderRow).where(OrderRow.run_id == run_id, OrderRow.id > after, OrderRow.obeyed_at.is_(None))
+        query = self._open(run_id).where(OrderRow.id > after, OrderRow.kind != "inspect")
         return self._session.scalars(query.order_by(OrderRow.id)).all()
+
+    def questions(self, run_id: str) -> Sequence[OrderRow]:
+        """Questions about servers and switches that are not answered yet."""
+        query = self._open(run_id).where(OrderRow.kind == "inspect")
+        return self._session.scalars(query.order_by(OrderRow.id)).all()
+
+    def outcome(self, order_id: int) -> Json | None:
+        return self._session.scalars(select(OrderRow.outcome).where(OrderRow.id == order_id)).one_or_none()
+
+    def delete(self, order_id: int) -> None:
+        self._session.execute(delete(OrderRow).where(OrderRow.id == order_id))
+
+    def _open(self, run_id: str) -> Select[OrderRow]:
+        return select(OrderRow).where(OrderRow.run_id == run_id, OrderRow.obeyed_at.is_(None))
 
     def last(self, run_id: str) -> int:
         """The latest order's number; 0 if there is none."""
