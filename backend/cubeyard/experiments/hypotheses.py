@@ -10,7 +10,7 @@ from pydantic import Field
 
 from cubeyard.plans.schemas import Request
 
-Metric = Literal["goodput", "goodput-share", "abt", "abt-share", "stalled-flows"]
+Metric = Literal["goodput", "goodput-share", "abt", "abt-share", "stalled-flows", "latency-p99-secs"]
 """The metrics that an emulation monitors while it runs."""
 AnyMetric = Literal[
     "goodput",
@@ -18,6 +18,7 @@ AnyMetric = Literal[
     "abt",
     "abt-share",
     "stalled-flows",
+    "latency-p99-secs",
     "completion-secs",
     "completion-p99-secs",
     "drops",
@@ -60,6 +61,7 @@ METRICS: dict[str, MetricKind] = {
     "abt": MetricKind("ABT", "bit/s", ("flow", "emulation")),
     "abt-share": MetricKind("ABT", "of baseline", ("flow", "emulation")),
     "stalled-flows": MetricKind("Stalled flows", "flows", _EVERY, most=True),
+    "latency-p99-secs": MetricKind("99th percentile of latencies", "s", ("packet", "emulation"), most=True),
     "completion-secs": MetricKind("Longest completion time", "s", ("flow", "packet"), most=True),
     "completion-p99-secs": MetricKind("99th percentile of completion times", "s", _PACKET, most=True),
     "drops": MetricKind("Dropped packets", "packets", _PACKET, most=True),
@@ -89,7 +91,7 @@ class Hypothesis(Bounded):
     metric: Metric = Field(
         default="goodput-share",
         description="`goodput` and `abt` in bits/s, `-share` of what they were before the first fault; `stalled-flows` counts "
-        "flows without progress.",
+        "flows without progress; `latency-p99-secs` is of requests, timeouts included, over the last second.",
     )
 
 
@@ -98,7 +100,8 @@ class StatedHypothesis(Bounded):
 
     metric: AnyMetric = Field(
         description="`goodput` and `abt` in bits/s; `-share` of what they are without faults, in an emulation before the first "
-        "one; `stalled-flows` counts flows without a path or without progress; times in seconds."
+        "one; `stalled-flows` counts flows without a path or without progress; `latency-p99-secs` is of workload `requests`; times "
+        "in seconds."
     )
 
     @property

@@ -54,8 +54,9 @@ class Verdict(TypedDict):
     outcome: Annotated[
         Literal["held", "broken", "inconclusive", "not-tested", "none"],
         Field(
-            description="Inconclusive: it was not met while this machine delayed the run. Not tested: a fault "
-            "that it is about did not happen. None: the run had no hypothesis; in older runs also: not tested."
+            description="Inconclusive: this machine, faults that were not as planned, or the end of the run leave it open. "
+            "Not tested: a fault did not happen, or the run was too short. None: the run had no hypothesis; in older runs "
+            "also: not tested."
         ),
     ]
     sentence: str

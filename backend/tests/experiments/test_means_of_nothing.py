@@ -62,6 +62,8 @@ def test_a_simulation_without_a_flow_has_no_goodput(topology: cy.Topology) -> No
 
 def test_goodput_counts_what_arrived_until_a_run_ends(topology: cy.Topology) -> None:
     document = cy.simulate(topology, "one-to-one", bytes=1_000_000_000, until_secs=0.01)._document
+    assert _plain("latency-p99-secs", document) == "Only workload `requests` has latencies."
+    assert _plain("latency-p99-secs", {"latency_secs": {"p99": 0.01}}) == 0.01
     assert document["completion_secs"]["unfinished"] == 1
     sent = document["bytes"]["received"] * 8e-9 / document["simulated_secs"]
     assert document["goodput_gbps"] == pytest.approx(sent, rel=0.01)

@@ -5612,11 +5612,11 @@ export interface components {
             abort: boolean;
             /**
              * Metric
-             * @description `goodput` and `abt` in bits/s, `-share` of what they were before the first fault; `stalled-flows` counts flows without progress.
+             * @description `goodput` and `abt` in bits/s, `-share` of what they were before the first fault; `stalled-flows` counts flows without progress; `latency-p99-secs` is of requests, timeouts included, over the last second.
              * @default goodput-share
              * @enum {string}
              */
-            metric: "goodput" | "goodput-share" | "abt" | "abt-share" | "stalled-flows";
+            metric: "goodput" | "goodput-share" | "abt" | "abt-share" | "stalled-flows" | "latency-p99-secs";
         };
         /**
          * HypothesisVerdict
@@ -5632,7 +5632,7 @@ export interface components {
              * Metric
              * @enum {string}
              */
-            metric: "goodput" | "goodput-share" | "abt" | "abt-share" | "stalled-flows" | "completion-secs" | "completion-p99-secs" | "drops" | "timeouts";
+            metric: "goodput" | "goodput-share" | "abt" | "abt-share" | "stalled-flows" | "latency-p99-secs" | "completion-secs" | "completion-p99-secs" | "drops" | "timeouts";
             /** Bound */
             bound: number;
             /**
@@ -8911,10 +8911,10 @@ export interface components {
             abort: boolean;
             /**
              * Metric
-             * @description `goodput` and `abt` in bits/s; `-share` of what they are without faults, in an emulation before the first one; `stalled-flows` counts flows without a path or without progress; times in seconds.
+             * @description `goodput` and `abt` in bits/s; `-share` of what they are without faults, in an emulation before the first one; `stalled-flows` counts flows without a path or without progress; `latency-p99-secs` is of workload `requests`; times in seconds.
              * @enum {string}
              */
-            metric: "goodput" | "goodput-share" | "abt" | "abt-share" | "stalled-flows" | "completion-secs" | "completion-p99-secs" | "drops" | "timeouts";
+            metric: "goodput" | "goodput-share" | "abt" | "abt-share" | "stalled-flows" | "latency-p99-secs" | "completion-secs" | "completion-p99-secs" | "drops" | "timeouts";
         };
         /**
          * StructureMetrics
@@ -11697,7 +11697,7 @@ export interface components {
         Verdict: {
             /**
              * Outcome
-             * @description Inconclusive: it was not met while this machine delayed the run. Not tested: a fault that it is about did not happen. None: the run had no hypothesis; in older runs also: not tested.
+             * @description Inconclusive: this machine, faults that were not as planned, or the end of the run leave it open. Not tested: a fault did not happen, or the run was too short. None: the run had no hypothesis; in older runs also: not tested.
              * @enum {string}
              */
             outcome: "held" | "broken" | "inconclusive" | "not-tested" | "none";

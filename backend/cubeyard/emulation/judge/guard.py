@@ -8,7 +8,7 @@ from math import inf
 from typing import Any, Literal
 
 from cubeyard.emulation.measure.window import EPSILON_SECS, Reading
-from cubeyard.experiments.hypotheses import Hypothesis
+from cubeyard.experiments.hypotheses import METRICS, Hypothesis
 from cubeyard.experiments.scenario.verdict import NO_FAULT, WORST
 
 Json = dict[str, Any]
@@ -19,15 +19,8 @@ NAMES = {
     "goodput-share": "Goodput",
     "abt-share": "ABT",
     "stalled-flows": "The number of stalled flows",
+    "latency-p99-secs": "The 99th percentile of latencies",
 }
-UNITS = {
-    "goodput": "bit/s",
-    "abt": "bit/s",
-    "goodput-share": "of baseline",
-    "abt-share": "of baseline",
-    "stalled-flows": "flows",
-}
-
 
 DELAYED_SHARE = 0.9
 """From this share of a violation on, the machine may have caused it."""
@@ -85,6 +78,8 @@ class Guard:
         metric = self.hypothesis.metric
         if metric == "stalled-flows":
             return float(reading.stalled_flows)
+        if metric == "latency-p99-secs":
+            return reading.latency_p99_secs
         now, before = (
             item.goodput_bits_per_sec if metric.startswith("goodput") else item.abt_bits_per_sec
             for item in (reading, self._before)
@@ -112,7 +107,7 @@ class Guard:
         """
         if self.hypothesis is None or (self._is_share and not struck) or (value := self.value(reading)) is None:
             return False
-        most = self.hypothesis.metric == "stalled-flows"
+        most = METRICS[self.hypothesis.metric].most
         if self.worst is None or (value > self.worst if most else value < self.worst):
             self.worst = value
         self._watched_secs += secs
@@ -136,10 +131,7 @@ class Guard:
     def _misses(self, value: float | None) -> bool:
         """Whether a value of the metric is on the wrong side of the bound."""
         assert self.hypothesis is not None
-        if value is None:
-            return False
-        most = self.hypothesis.metric == "stalled-flows"
-        return value > self.hypothesis.bound if most else value < self.hypothesis.bound
+        return value is not None and METRICS[self.hypothesis.metric].misses(value, self.hypothesis.bound)
 
     @property
     def _is_share(self) -> bool:
@@ -176,7 +168,7 @@ class Guard:
             "outcome": self.outcome(struck),
             "sentence": self._sentence(self.hypothesis, struck),
             **self.hypothesis.model_dump(),
-            "unit": UNITS[self.hypothesis.metric],
+            "unit": METRICS[self.hypothesis.metric].unit,
             "worst": self.worst,
             "violations": self.violations,
             "broken_at_secs": self.broken_at_secs,
@@ -184,10 +176,11 @@ class Guard:
 
     def _sentence(self, hypothesis: Hypothesis, struck: Struck) -> str:
         name, bound, secs = NAMES[hypothesis.metric], _bound(hypothesis), f"{hypothesis.for_secs:g} s"
-        most = hypothesis.metric == "stalled-flows"
+        most = METRICS[hypothesis.metric].most
         why = " ".join([*([] if struck.any else [NO_FAULT]), *struck.missing, *struck.off_schedule])
         if self.worst is None:
-            return f"{name} was not tested. {why or 'Nothing was received before the first fault.'}"
+            nothing = "No request ended." if most else "Nothing was received before the first fault."
+            return f"{name} was not tested. {why or nothing}"
         good, bad = ("below", "above") if most else ("above", "below")
         if self.broken_at_secs is None:
             reported = f"{name} stayed at or {good} {bound}, or recovered within {secs}."
@@ -246,4 +239,6 @@ class Guards:
 def _bound(hypothesis: Hypothesis) -> str:
     if hypothesis.metric.endswith("-share"):
         return f"{hypothesis.bound * 100:g} % of baseline"
-    return f"{hypothesis.bound:g}" if hypothesis.metric == "stalled-flows" else f"{hypothesis.bound / 1e6:g} Mb/s"
+    unit = METRICS[hypothesis.metric].unit
+    plain = {"flows": f"{hypothesis.bound:g}", "s": f"{hypothesis.bound:g} s"}
+    return plain.get(unit, f"{hypothesis.bound / 1e6:g} Mb/s")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from dataclasses import dataclass, field
 from typing import Any
 
+from cubeyard.emulation.measure.window import EPSILON_SECS, WINDOW_SECS
 from cubeyard.emulation.setup.requests import Requests
 
 Json = dict[str, Any]
@@ -67,6 +68,13 @@ class Latencies:
                 return min((least_secs(number) + least_secs(number + 1)) / 2, self.max_secs)
         return self.max_secs
 
+    def p99(self, timeout_secs: float) -> float | None:
+        """Over ended requests; a timeout counts as an answer of that length. None without any."""
+        ended = self.answered + self.timed_out
+        if not ended or 0.99 * ended > self.answered:
+            return timeout_secs if ended else None
+        return self.at(0.99 * ended / self.answered)
+
     def tick(self) -> Json:
         """As a tick has it."""
         return {
@@ -87,6 +95,26 @@ class Latencies:
             shares.append(round(seen / self.answered, 6))
             secs.append(min(least_secs(number + 1), self.max_secs))
         return {"share": shares, "secs": secs}
+
+
+class LatencyWindow:
+    """The requests that ended within the last second."""
+
+    def __init__(self, timeout_secs: float) -> None:
+        self._timeout_secs = timeout_secs
+        self._ticks: deque[tuple[float, Latencies]] = deque()
+        self._secs = 0.0
+
+    def add(self, secs: float, ended: Latencies | None) -> float | None:
+        """The 99th percentile with this tick."""
+        self._ticks.append((secs, ended or Latencies()))
+        self._secs += secs
+        while self._secs - self._ticks[0][0] >= WINDOW_SECS - EPSILON_SECS:
+            self._secs -= self._ticks.popleft()[0]
+        last = Latencies()
+        for _, item in self._ticks:
+            last.add(item)
+        return last.p99(self._timeout_secs)
 
 
 def report(found: Latencies, requests: Requests) -> Json:

@@ -14,7 +14,7 @@ import orjson
 from cubeyard.emulation.measure.clock import Clock
 from cubeyard.emulation.measure.columns import FRAME_BYTES, TICK_SECS, Few, Units, format_of
 from cubeyard.emulation.measure.events import Events
-from cubeyard.emulation.measure.latency import Latencies
+from cubeyard.emulation.measure.latency import Latencies, LatencyWindow
 from cubeyard.emulation.measure.paths import PathsTaken
 from cubeyard.emulation.measure.seconds import TICKS
 from cubeyard.emulation.measure.sums import Sums, delays_of
@@ -50,8 +50,8 @@ class Recorder:
     def __post_init__(self) -> None:
         network = self.question.network
         self.clock = Clock(self.question.settings.settle_secs)
-        requests = self.question.requests is not None
-        self.events = Events(len(self.question.flows), self.clock, self.question.network.server_at, responses=requests)
+        requests = self.question.requests
+        self.events = Events(len(self.question.flows), self.clock, network.server_at, responses=requests is not None)
         # With MPTCP, the path of the first subflow is reported as the flow's path.
         self.events.several = self.question.settings.protocol == "mptcp"
         self._servers = list(network.servers)
@@ -75,6 +75,8 @@ class Recorder:
         self.reading = Reading(0.0, 0.0, 0)
         self.latencies = Latencies()
         """The latencies of requests that ended in the measured time."""
+        self._latency_window = LatencyWindow(requests.timeout_secs) if requests is not None else None
+        self._latency_p99_secs: float | None = None
         self._finished = 0
         self._lately: deque[Tick] = deque(maxlen=TICKS)
         self._part: Part | None = None
@@ -109,12 +111,17 @@ class Recorder:
         if tick.latencies is not None:
             self._finished += tick.latencies.answered + tick.latencies.timed_out
         self._window.add(max(secs, 0.0), tick.flows.tolist())
-        self.reading = self._window.read(done=self._done)
+        if self._latency_window is not None:
+            self._latency_p99_secs = self._latency_window.add(max(secs, 0.0), tick.latencies)
+        self.reading = self._read()
         if secs < SHORTEST_SECS:
             tick = replace(tick, cpu=self._cpu)
         self._cpu = tick.cpu
         self._lately.append(tick)
         return tick, max(secs, 0.0)
+
+    def _read(self, dead: Collection[int] = ()) -> Reading:
+        return replace(self._window.read(dead, self._done), latency_p99_secs=self._latency_p99_secs)
 
     @property
     def all_received(self) -> bool:
@@ -161,7 +168,7 @@ class Recorder:
         """
         ended = self._flows_of(dead) | set(cut_off)
         self._cut_off = len(ended)
-        self.reading = self._window.read(ended, self._done)
+        self.reading = self._read(ended)
         self._part_secs = secs + (self._part_secs if part == self._part else 0.0)
         self._part = part
         # A second that began in another part is not this one's.

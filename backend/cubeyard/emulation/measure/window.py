@@ -18,6 +18,8 @@ class Reading:
     goodput_bits_per_sec: float
     abt_bits_per_sec: float
     stalled_flows: int
+    latency_p99_secs: float | None = None
+    """None if no request ended."""
 
 
 class Window:

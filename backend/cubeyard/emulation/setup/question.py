@@ -13,11 +13,11 @@ from cubeyard.emulation.network import network as networks
 from cubeyard.emulation.network.network import Network
 from cubeyard.emulation.network.programs import programmed
 from cubeyard.emulation.network.services import hosted
-from cubeyard.emulation.setup.duration import refuse_too_short
 from cubeyard.emulation.setup.estimate import Estimate, estimate, refuse_oversize
 from cubeyard.emulation.setup.flows import Flow, flows_of
 from cubeyard.emulation.setup.prediction import Prediction, predict
 from cubeyard.emulation.setup.requests import Requests, requests_of
+from cubeyard.emulation.setup.untestable import refuse_too_short, refuse_unmeasured
 from cubeyard.emulation.setup.upgrade import Upgrade, network_of, planned
 from cubeyard.emulation.setup.user_images import Beside, beside_of
 from cubeyard.engine import Engine
@@ -81,6 +81,7 @@ def read(engine: Engine, document: Json) -> Question:
     refuse_too_short(settings, schedule.faults, upgrade, hypotheses)
 
     requests = requests_of(engine, network, document["workload"], seed, settings)
+    refuse_unmeasured(settings, hypotheses, has_requests=requests is not None)
     workload = document["workload"] if requests is None else requests.matrix(network)
     # A response has the ports of its request.
     numbers = None if requests is None else [number - number % 2 for number in range(len(requests.ends))]

@@ -55,6 +55,11 @@ class Requests:
     bound_secs: float | None
 
     @property
+    def timeout_secs(self) -> float:
+        """A client waits no longer for a response."""
+        return max(TIMEOUT_SECS, 2 * (self.bound_secs or 0.0))
+
+    @property
     def pairs(self) -> list[tuple[Client, int]]:
         """Each client with each place among its servers, in the order of flows."""
         return [(client, place) for client in self.clients for place in range(len(client.asks))]
@@ -101,7 +106,6 @@ class Requests:
     def for_fabric(self, settings: Emulation) -> list[Json]:
         """The flows in the order of `ends`."""
         matches: list[Json] = []
-        timeout_secs = max(TIMEOUT_SECS, 2 * (self.bound_secs or 0.0))
         for client, place in self.pairs:
             number, server = len(matches), client.asks[place]
             asking = {
@@ -112,7 +116,7 @@ class Requests:
                 "rate_per_sec": self.rate_per_sec,
                 "think_secs": self.think_secs,
                 "bound_secs": self.bound_secs,
-                "timeout_secs": timeout_secs,
+                "timeout_secs": self.timeout_secs,
             }
             requests = {
                 "response": number + 1,

@@ -179,6 +179,9 @@ def _plain(metric: str, result: Mapping[str, Any]) -> float | str:
             return "Not every flow was complete at the end, so there is no longest completion time."
         matches = times.get("max", (result.get("completion") or {}).get("last_secs"))
         reason = "Flows without a size are never complete: give `flow_gigabits`, or the workload's `bytes`."
+    elif metric == "latency-p99-secs":
+        matches = (result.get("latency_secs") or {}).get("p99")
+        reason = "Only workload `requests` has latencies."
     elif metric == "completion-p99-secs":
         matches = times.get("p99")
     else:

@@ -16,6 +16,7 @@ from cubeyard.experiments.hypotheses import Hypothesis, Metric
 TICK_SECS = 0.125
 """Has no rounding errors."""
 METRICS: tuple[Metric, ...] = get_args(Metric)
+MOST = ("stalled-flows", "latency-p99-secs")
 STRUCK = Struck(any=True)
 
 
@@ -58,7 +59,10 @@ def reading(metric: Metric, value: int) -> Reading:
     """A reading in which only that metric has the value; a share is relative to a previous 100."""
     name = metric.removesuffix("-share").replace("-", "_")
     return Reading(
-        value if name == "goodput" else 1e6, value if name == "abt" else 1e6, value if "stalled" in name else 99
+        value if name == "goodput" else 1e6,
+        value if name == "abt" else 1e6,
+        value if "stalled" in name else 99,
+        value if "latency" in name else 1e6,
     )
 
 
@@ -81,7 +85,7 @@ def test_it_is_broken_by_the_first_violation_that_lasts(
     metric: Metric, lasts: int, abort: bool, values: list[int]
 ) -> None:
     share = 100 if metric.endswith("-share") else 1
-    most = metric == "stalled-flows"
+    most = metric in MOST
     hypothesis = Hypothesis(metric=metric, bound=50 / share, for_secs=lasts * TICK_SECS, abort=abort)
     guard, reported = watched(hypothesis, values)
     wrong = [value > 50 if most else value < 50 for value in values]
@@ -96,7 +100,7 @@ def test_it_is_broken_by_the_first_violation_that_lasts(
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_a_busy_machine_is_no_excuse_where_the_model_does_not_meet_the_hypothesis_either(metric: Metric) -> None:
-    most = metric == "stalled-flows"
+    most = metric in MOST
     bad, good = (60, 40) if most else (40, 60)
     bound = 0.5 if metric.endswith("-share") else 50
 
@@ -124,7 +128,7 @@ def test_a_share_of_nothing_is_not_known() -> None:
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_a_share_is_not_tested_without_a_fault_and_an_absolute_bound_is_judged(metric: Metric) -> None:
-    most = metric == "stalled-flows"
+    most = metric in MOST
     guard = Guard(Hypothesis(metric=metric, bound=0.5 if metric.endswith("-share") else 50, for_secs=0.25))
     guard.before(reading(metric, 100))
     for number in range(4):
@@ -197,6 +201,13 @@ def test_a_run_without_a_hypothesis_says_so() -> None:
         ("abt", 50, 40, "ABT stayed below 5e-05 Mb/s for 0.25 s (until 0.1 s).", "bit/s"),
         ("goodput-share", 0.5, 40, "Goodput stayed below 50 % of baseline for 0.25 s (until 0.1 s).", "of baseline"),
         ("abt-share", 0.5, 60, "ABT stayed at or above 50 % of baseline, or recovered within 0.25 s.", "of baseline"),
+        (
+            "latency-p99-secs",
+            50,
+            60,
+            "The 99th percentile of latencies stayed above 50 s for 0.25 s (until 0.1 s).",
+            "s",
+        ),
         ("stalled-flows", 50, 60, "The number of stalled flows stayed above 50 for 0.25 s (until 0.1 s).", "flows"),
     ],
 )
@@ -244,7 +255,7 @@ def test_a_host_limited_run_proves_no_failure_nor_a_share(
     metric: Metric, outcome: str, *, good: bool, foreseen: bool
 ) -> None:
     is_share = metric.endswith("-share")
-    values = {True: 40, False: 60} if metric == "stalled-flows" else {True: 60, False: 40}
+    values = {True: 40, False: 60} if metric in MOST else {True: 60, False: 40}
     guard = Guard(Hypothesis(metric=metric, bound=0.5 if is_share else 50, for_secs=0.25))
     guard.before(reading(metric, 100))
     for number in range(2):

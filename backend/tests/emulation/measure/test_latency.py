@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cubeyard.emulation.fabric.merging import merged
-from cubeyard.emulation.measure.latency import Latencies, least_secs
+from cubeyard.emulation.measure.latency import Latencies, LatencyWindow, least_secs
 from cubeyard.emulation.measure.seconds import Seconds
 
 BUCKETS = {0: 0, 15: 15, 16: 16, 31: 31, 32: 32, 111: 992, 270: 983_040, 975: 31 << 59}
@@ -32,6 +32,15 @@ def frame(nanos: list[int], **more: int) -> dict[str, object]:
 def test_buckets_begin_where_clients_begin_them(number: int, nanos: int) -> None:
     assert least_secs(number) == pytest.approx(nanos / 1e9)
     assert bucket(nanos) == number
+
+
+def test_the_last_second_s_percentile_counts_what_timed_out() -> None:
+    window = LatencyWindow(5.0)
+    assert window.add(0.5, None) is None, "no request has ended"
+    assert window.add(0.5, Latencies.of(frame([1_000_000] * 99, timed_out=1))) == pytest.approx(0.001, rel=0.04)
+    assert window.add(0.5, Latencies.of(frame([1_000_000], timed_out=1))) == 5.0, "two of 102"
+    assert window.add(0.5, Latencies.of(frame([2_000_000] * 300))) == pytest.approx(0.002, rel=0.04)
+    assert window.add(1.0, None) is None, "a second later"
 
 
 NANOS = st.lists(st.integers(0, 10**12), min_size=1, max_size=200)

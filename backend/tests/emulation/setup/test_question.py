@@ -220,6 +220,14 @@ def test_a_run_that_is_too_short_for_a_fault_or_a_hypothesis_is_refused(
         assert (error.field, error.limit) == (field, limit)
 
 
+def test_a_latency_is_of_requests(engine: Engine) -> None:
+    slow = {"emulation": {"hypothesis": {"metric": "latency-p99-secs", "bound": 0.01}}}
+    with pytest.raises(ProblemError, match="no latencies") as refused:
+        question(engine, **slow)
+    assert refused.value.errors[0].field == "body.emulation.hypothesis.metric"
+    assert question(engine, workload="requests", **slow).hypotheses[0].bound == 0.01
+
+
 def test_the_second_of_two_hypotheses_is_named_by_its_place(engine: Engine) -> None:
     request = {"plan": SMALL, "workload": {"kind": "permutation"}, "engine": "emulation"}
     claims = [SHARE, {**SHARE, "for_secs": 5}]

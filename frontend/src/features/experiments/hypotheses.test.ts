@@ -27,6 +27,7 @@ test("an engine is told only what it answers", () => {
   expect(answeredHypotheses(draft).hypotheses).toEqual([DROPS]);
   expect(answeredHypotheses(withEngine(draft, "flow")).hypotheses).toEqual([ABT]);
   expect(metricsOf("emulation")).not.toContain("drops");
+  expect(metricsOf("emulation")).toContain("latency-p99-secs");
 });
 
 test("a saved experiment's drawn faults are drawn again, not listed", () => {

@@ -48,6 +48,14 @@ export const METRICS: Record<Metric, MetricLook> = {
     most: true,
     engines: EVERY,
   },
+  "latency-p99-secs": {
+    label: "99th percentile of latencies (requests)",
+    unit: "ms",
+    factor: 0.001,
+    bound: 0.01,
+    most: true,
+    engines: ["packet", "emulation"],
+  },
   "completion-secs": {
     label: "Longest completion time",
     unit: "s",

@@ -1,4 +1,4 @@
-"""Faults and hypotheses that a run is too short for, refused before it starts."""
+"""Faults and hypotheses that a run cannot test, refused before it starts."""
 
 from __future__ import annotations
 
@@ -44,6 +44,18 @@ def refuse_too_short(
                 f"No violation could last {hypothesis.for_secs:g} s: the run has {ends:g} s{since}.",
                 limit=f"at most {max(most, 0.0):.6g}",
                 hint=f"Lower it, or raise emulation.seconds to {begins + hypothesis.for_secs + LATE_SECS:.6g} or more.",
+            )
+
+
+def refuse_unmeasured(settings: Emulation, hypotheses: Sequence[Hypothesis], *, has_requests: bool) -> None:
+    """Raises a 422 for a hypothesis about latencies without requests."""
+    for field, hypothesis in zip(_fields(settings), hypotheses, strict=False):
+        if hypothesis.metric == "latency-p99-secs" and not has_requests:
+            raise field_error(
+                f"{field}.metric",
+                hypothesis.metric,
+                "Without requests there are no latencies.",
+                hint="Choose workload requests, or another metric.",
             )
 
 
