@@ -29,6 +29,11 @@ STATES = {"inject": "injected", "recover": "recovered"}
 MOST_TRIES = 20
 """A fault whose recovery fails is tried again with each tick, two seconds long."""
 
+LONGER_SHARE = 0.1
+"""A fault that lasts longer by this share of its planned length is not as planned."""
+REVIVE_SECS = 2.0
+"""A killed server's container is up again within this time."""
+
 
 @dataclass
 class Stuck:
@@ -196,6 +201,7 @@ class FaultControl:
         stuck = self._stuck.get(fault.id)
         if stuck is not None and action == "recover":
             due_secs = stuck.due_secs
+        began_secs = max(at_secs, self._clock.secs(time.monotonic_ns()))
         try:
             at_nanos = self._injector.inject(fault) if action == "inject" else self._injector.recover(fault)
         except FabricGoneError:
@@ -214,8 +220,7 @@ class FaultControl:
             at_secs = max(at_secs, self._clock.secs(at_nanos))
             done_secs = max(at_secs, self._clock.secs(time.monotonic_ns()))
             self._keep_length(fault, due_secs, done_secs)
-            took_secs = done_secs - at_secs if action == "inject" else 0.0
-            self._remember(action, fault, round(at_secs, 3), at_nanos, at_secs - due_secs, took_secs)
+            self._remember(action, fault, round(at_secs, 3), at_nanos, began_secs - due_secs, done_secs - began_secs)
         self._tell(fault, STATES[action] if outcome["ok"] else "failed", at_secs, outcome)
         if outcome["ok"]:
             self._predict(at_secs)
@@ -238,7 +243,10 @@ class FaultControl:
             long = {name: round(secs, 3) for name, secs in slow.items() if secs > LATE_SECS}
             self.happened.append({**fault.described(), **times, **long})
             return
-        overran = {"overran_secs": round(late_secs, 3)} if late_secs > LATE_SECS else {}
+        planned_secs = fault.flap_secs or (fault.until_secs or inf) - fault.at_secs
+        is_late = late_secs > max(LATE_SECS, LONGER_SHARE * planned_secs)
+        total_secs = late_secs + took_secs
+        overran = {"overran_secs": round(total_secs, 3)} if is_late or total_secs > REVIVE_SECS else {}
         self._ended(fault, recovered_at_secs=at_secs, **overran)
 
     def _ended(self, fault: Fault, **fields: Any) -> None:

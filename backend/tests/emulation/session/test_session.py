@@ -235,6 +235,17 @@ def test_a_fault_that_ends_late_is_reported_and_breaks_nothing(engine: Engine, p
     assert f"ended {fault['overran_secs']:.1f} s late." in report["verdict"]["sentence"]
 
 
+@pytest.mark.parametrize(("slow_secs", "overran"), [(0.6, False), (2.2, True)])
+def test_a_server_may_take_a_moment_to_come_back(
+    engine: Engine, place: Place, fabric: Scripted, slow_secs: float, *, overran: bool
+) -> None:
+    fabric.delays = {"recover": slow_secs}
+    frozen = {"at_secs": 0.2, "until_secs": 1.2, "kind": "server-frozen", "target": {"names": ["00"]}}
+    (fault,) = run(place, question(engine, faults=[frozen], seconds=1.6 + slow_secs), Kept())["faults"]
+    assert fault["recovered_at_secs"] - fault["injected_at_secs"] >= 1.0 + slow_secs - 0.002
+    assert ("overran_secs" in fault) is overran
+
+
 def test_a_fault_that_cannot_be_recovered_is_tried_again_and_reported(
     engine: Engine, place: Place, fabric: Scripted
 ) -> None:
