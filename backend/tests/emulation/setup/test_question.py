@@ -221,7 +221,7 @@ def test_a_run_that_is_too_short_for_a_fault_or_a_hypothesis_is_refused(
 
 
 def test_a_latency_is_of_requests(engine: Engine) -> None:
-    slow = {"emulation": {"hypothesis": {"metric": "latency-p99-secs", "bound": 0.01}}}
+    slow: Json = {"emulation": {"hypothesis": {"metric": "latency-p99-secs", "bound": 0.01}}}
     with pytest.raises(ProblemError, match="no latencies") as refused:
         question(engine, **slow)
     assert refused.value.errors[0].field == "body.emulation.hypothesis.metric"
