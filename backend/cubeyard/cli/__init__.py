@@ -9,7 +9,8 @@ Not in: any work. A command reads its options, calls the same rooms as the API d
 
 Planning needs no database: the builtin price books come with the engine. Exit codes: 0 done, 1 an
 error on this machine or a hypothesis that is not met, 2 a request that is not possible (findings on
-standard error), 130 interrupted.
+standard error), 3 inconclusive and 4 not tested (a run with real packets or a scenario), 130
+interrupted.
 """
 
 from __future__ import annotations

@@ -226,6 +226,11 @@ def test_what_is_wrong_whatever_is_taken_stays_an_error(engine: Engine, monkeypa
     with pytest.raises(ProblemError) as refused:
         fit(engine, document_of(SMALL, faults=[{"kind": "down", "target": {"names": ["00"]}, "at_secs": 30}]))
     assert refused.value.errors[0].field == "body.faults.0.at_secs", "its device is inside"
+    for name in ("9999", "0000/<0,1>"):
+        faults = [{"kind": "down", "target": {"names": [known]}} for known in ("1235", name)]
+        with pytest.raises(ProblemError) as refused:
+            fit(engine, document_of(PAPER, faults=faults))
+        assert refused.value.errors[0].field.startswith("body.faults.1")
     monkeypatch.setattr(estimates, "memory_free_bytes", lambda: 0)
     with pytest.raises(ProblemError) as refused:
         fit(engine, document_of(PAPER))

@@ -18,7 +18,7 @@ import orjson
 
 from cubeyard.emulation.network.network import topology_of
 from cubeyard.emulation.setup.estimate import most_servers
-from cubeyard.emulation.setup.fitting.outside import LeftOut, read_inside
+from cubeyard.emulation.setup.fitting.outside import LeftOut, read_inside, refuse_unknown
 from cubeyard.emulation.setup.fitting.part import part_around_busiest
 from cubeyard.emulation.setup.fitting.smaller import smaller
 from cubeyard.emulation.setup.prediction import MAX_FLOWS
@@ -87,6 +87,7 @@ def fit(engine: Engine, document: Json, servers: int | None = None) -> Fit:
     else the first. Raises a 422 for errors that every part has, and for a machine that cannot carry
     even two servers.
     """
+    refuse_unknown(engine, document)
     size = engine.size(topology_of(document["plan"]["spec"]))
     refused: ProblemError | None = None
     if servers is None and _may_be_whole(engine, document, size["servers"]):

@@ -8,6 +8,7 @@ from typing import Any
 
 from cubeyard.emulation.setup.question import Question, read
 from cubeyard.engine import Engine
+from cubeyard.experiments.checks import refused_by_field
 from cubeyard.kit.errors import ProblemError, shown
 
 Json = dict[str, Any]
@@ -45,6 +46,15 @@ def read_inside(engine: Engine, document: Json) -> tuple[Question, Json, list[Le
                 raise
             document, field, value = match
             left_out.append(LeftOut(field, value, message))
+
+
+def refuse_unknown(engine: Engine, document: Json) -> None:
+    """Raises a 422 for a fault whose target is not in the plan either: it is misspelt, not
+    outside."""
+    faults = [{"target": fault["target"]} for fault in document["faults"]]
+    if any(fault["target"].get("names") for fault in faults):
+        with refused_by_field("body"):
+            engine.fault_targets(document["plan"]["spec"], faults, document["seeds"][0])
 
 
 def _first(error: ProblemError) -> tuple[str, str]:
