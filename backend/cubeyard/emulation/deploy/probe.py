@@ -21,6 +21,7 @@ from cubeyard.emulation.fabric.fabrics import on_every
 from cubeyard.emulation.fabric.hosts import Host, Hosts
 from cubeyard.emulation.fabric.place import Place
 from cubeyard.emulation.fabric.process import FABRIC, NODE, by_hand, probe_kernel, program
+from cubeyard.emulation.fabric.rights import lacking_rights
 from cubeyard.emulation.faults.impossible import NEEDS, Kinds, refuse_missing
 from cubeyard.emulation.setup.estimate import KEPT_BYTES, SERVER_BYTES, memory_free_bytes, most_servers
 from cubeyard.kit.ear import Sign
@@ -298,6 +299,8 @@ def _fabric(settings: Settings, place: Place) -> tuple[Capability, Json | None]:
         except subprocess.TimeoutExpired as late:
             reason = f"This machine is busy: the probe of its kernel did not end within {late.timeout:.0f} s."
             fix = "Wait until the machine is less busy, then look again."
+        if settings.fabric_start and os.geteuid() == 0 and (why := lacking_rights()):
+            report, (reason, fix) = None, why.split(". ", 1)
         if report is None:
             return Capability(name="fabric", title=title, available=False, reason=reason, fix=fix, needed=True), None
         reason = "Not running; it is started with the next run."

@@ -17,6 +17,7 @@ import structlog
 
 from cubeyard.emulation.fabric.client import FabricClient, FabricGoneError, FabricHungError
 from cubeyard.emulation.fabric.place import JOURNAL, Place
+from cubeyard.emulation.fabric.rights import lacking_rights
 from cubeyard.kit.disk import DiskFullError, scarce
 from cubeyard.settings import Settings
 
@@ -74,6 +75,8 @@ class FabricProcess:
             raise FabricGoneError(f"There is no {FABRIC} on this machine. `make setup` builds it.")
         self.place.make()
         by_sudo = os.geteuid() != 0
+        if not by_sudo and (why := lacking_rights()):
+            raise FabricGoneError(why)
         if by_sudo and not self._settings.fabric_sudo:
             raise FabricGoneError(
                 f"Emulation needs {FABRIC}, which runs as root. Start it with: {by_hand(binary, self.place)}"

@@ -18,7 +18,7 @@ from cubeyard.emulation.deploy import probe
 from cubeyard.emulation.deploy.images import _layer
 from cubeyard.emulation.deploy.reaper import reap
 from cubeyard.emulation.deploy.tools import Tools
-from cubeyard.emulation.fabric import process
+from cubeyard.emulation.fabric import process, rights
 from cubeyard.emulation.fabric.client import FabricClient, FabricGoneError, FabricHungError
 from cubeyard.emulation.fabric.place import Place
 from cubeyard.emulation.fabric.process import FabricProcess, reap_state
@@ -150,6 +150,24 @@ def test_a_fabric_that_hangs_is_skipped_with_a_sentence_and_ended_after_a_time(
         assert hung.wait(5) == -signal.SIGKILL
     assert fabric.end_hung() == ""
     assert not (place.folder / "hung").exists(), "the next one that hangs has its time too"
+
+
+def test_a_container_without_rights_names_them_and_their_flags(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    status = tmp_path / "status"
+    monkeypatch.setattr(rights, "STATUS", status)
+    status.write_text("Name:\tpython\nCapEff:\t00000000a80425fb\n")  # as a Docker engine gives by itself
+    monkeypatch.setattr(process, "program", lambda *_: Path("/bin/false"))
+    settings = Settings(home=tmp_path)
+    with pytest.raises(FabricGoneError) as refused:
+        FabricProcess(settings, Place(tmp_path / "place")).ensure()
+    assert "CAP_NET_ADMIN and CAP_SYS_ADMIN" in refused.value.detail
+    assert "--cap-add NET_ADMIN --cap-add SYS_ADMIN" in refused.value.detail
+    capability, _ = probe._fabric(settings, Place(tmp_path))
+    assert not capability.available
+    assert "--cap-add NET_ADMIN" in capability.fix
+    status.write_text("CapEff:\t000001ffffffffff\n")
+    assert rights.lacking_rights() == ""
 
 
 def test_a_journal_that_cannot_be_reaped_is_said_and_no_traceback(
