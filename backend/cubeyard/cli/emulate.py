@@ -192,7 +192,8 @@ def emulate(
 
     Exit status: 0 measured, and the hypothesis held, 1 it is broken, 2 a request that is not
     possible, 3 inconclusive, 4 not tested: a fault or a step of the upgrade did not happen, or no
-    fault was planned for a hypothesis about the baseline; 130 interrupted.
+    fault was planned for a hypothesis about the baseline; 130 interrupted: with --json, the report
+    is of the time until then.
     """
     request: Json = {
         "mode": mode, "dataplane": dataplane, "seconds": seconds, "settle_secs": settle, "calibrate_secs": calibrate,
@@ -233,7 +234,7 @@ def emulate(
     taken = Taken(servers, yes=yes) if fit or servers is not None else None
     with explained(), stoppable() as interrupted:
         try:
-            document = run_session(question, interrupted, messages, files, taken)
+            document = run_session(question, interrupted, messages, files, taken, partial=as_json)
         except StoppedError:
             Console(stderr=True).print("Stopped; everything was removed.")
             raise typer.Exit(EXIT_INTERRUPTED) from None
@@ -243,6 +244,9 @@ def emulate(
         else:
             print_report(Console(), document)
             print_answers(Console(), document["events"])
+    if document.get("ended") == "stopped":
+        print(f"Stopped after {document['total']['secs']:.1f} s; everything was removed.", file=sys.stderr)
+        raise typer.Exit(EXIT_INTERRUPTED)
     raise typer.Exit(_exit_status(document))
 
 
@@ -275,9 +279,13 @@ def _upgrade(text: str) -> Json:
 class _Sink:
     """Keeps the events; prints phases and faults on a terminal."""
 
-    def __init__(self, interrupted: Callable[[], bool], shell: str) -> None:
-        """`shell` is a server and the command for a shell in it."""
+    def __init__(self, interrupted: Callable[[], bool], shell: str, *, partial: bool) -> None:
+        """`shell` is a server and the command for a shell in it. With `partial`, a signal ends the
+        measurement, and not the session."""
         self.events: list[Json] = []
+        self.ended: Json = {}
+        """The report's field, if a signal ended the measurement."""
+        self._partial, self._measures = partial, False
         self.on_up: Callable[[], None] | None = None
         """Called once, when the servers are up."""
         self.on_flow: Callable[[], None] | None = None
@@ -289,8 +297,10 @@ class _Sink:
     def frame(self, kind: str, payload: Json) -> None:
         if kind == "phase" and payload["phase"] == "up" and self.on_up is not None:
             self.on_up()
-        if kind == "phase" and payload["phase"] == "measuring" and self.on_flow is not None:
-            self.on_flow()
+        if kind == "phase" and payload["phase"] == "measuring":
+            self._measures = True
+            if self.on_flow is not None:
+                self.on_flow()
         if kind == "tick":
             self.events += payload.get("events", [])
         elif kind in ("fault", "stop-all", "upgrade"):
@@ -305,11 +315,13 @@ class _Sink:
         _ = share
 
     def check(self) -> None:
-        if self._interrupted():
+        if self._interrupted() and not (self._partial and self._measures):
             raise StoppedError
 
     def over(self) -> bool:
-        return False
+        if self._interrupted():
+            self.ended = {"ended": "stopped"}
+        return bool(self.ended)
 
     def orders(self) -> list[Any]:
         return []
@@ -324,10 +336,12 @@ def run_session(
     messages: Sequence[tuple[str, str]] = (),
     files: Sequence[ServiceFile] = (),
     taken: Taken | None = None,
+    *,
+    partial: bool = False,
 ) -> Json:
     """One session from start to end, in a place of this process's own, with services in processes
     beside its servers; with `taken`, of what this machine runs of the plan. Raises StoppedError,
-    ProblemError."""
+    ProblemError; with `partial`, a session that is interrupted while it measures has a report."""
     from cubeyard.emulation.deploy.names import shell_command
     from cubeyard.emulation.deploy.probe import refuse_impossible
     from cubeyard.emulation.fabric.process import FabricProcess
@@ -364,7 +378,9 @@ def run_session(
         run_id = new_id()
         server, name = next(iter(ready.network.servers.items()))
         sink = _Sink(
-            interrupted, f"{name}: {shell_command(run_id, server, name, ready.settings.mode, settings.cluster)}"
+            interrupted,
+            f"{name}: {shell_command(run_id, server, name, ready.settings.mode, settings.cluster)}",
+            partial=partial,
         )
         processes = ServiceProcesses(place, run_id, list(ready.network.servers), files)
 
@@ -382,7 +398,14 @@ def run_session(
             processes.end()
             fabric.stop()
     events = sorted(sink.events, key=lambda event: event["at_secs"])
-    return {"run": run_id, "plan": document["plan"], "engine_version": engine.version, **report, "events": events}
+    return {
+        "run": run_id,
+        "plan": document["plan"],
+        "engine_version": engine.version,
+        **report,
+        **sink.ended,
+        "events": events,
+    }
 
 
 def _rate(text: str) -> float:

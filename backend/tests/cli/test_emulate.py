@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -160,25 +161,63 @@ def test_the_exit_status_is_that_of_a_scenario(more: dict[str, Any], status: int
     assert _exit_status(reported(**more)) == status
 
 
-def test_events_of_a_report_are_in_order_of_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Done:
-        def __init__(self, *given: Any) -> None:
-            self._sink = given[-1]
+@pytest.fixture
+def run_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict[str, Any]]:
+    """`run_session` of a small plan, whose session is a function of its sink."""
 
-        def run(self) -> dict[str, Any]:
-            later = [{"kind": "carrier", "at_secs": 2.5}, {"kind": "carrier", "at_secs": 1.0}]
-            self._sink.frame("tick", {"at_secs": 3.0, "events": later})
-            self._sink.frame("fault", {"kind": "server-off", "at_secs": 2.0})
-            return reported()
+    def session_of(play: Callable[[Any], None], interrupted: bool = False, *, partial: bool = False) -> dict[str, Any]:
+        class Done:
+            def __init__(self, *given: Any) -> None:
+                self._sink = given[-1]
+
+            def run(self) -> dict[str, Any]:
+                play(self._sink)
+                return reported(ended="done")
+
+        monkeypatch.setattr(session, "Session", Done)
+        plan = {"family": "bcube", "n": 2, "k": 1}
+        request = {"plan": plan, "workload": {"kind": "permutation"}, "engine": "emulation"}
+        return emulate.run_session(request, lambda: interrupted, partial=partial)
 
     monkeypatch.setenv("CUBEYARD_FABRIC_DIR", str(tmp_path))
     monkeypatch.setenv("CUBEYARD_FABRIC_START", "false")
-    monkeypatch.setattr(session, "Session", Done)
     monkeypatch.setattr(probe, "refuse_impossible", lambda *_: None)
     monkeypatch.setattr(emulate, "clear_left_alone", lambda _settings: None)
-    request = {"plan": {"family": "bcube", "n": 2, "k": 1}, "workload": {"kind": "permutation"}, "engine": "emulation"}
-    document = emulate.run_session(request, lambda: False)
+    return session_of
+
+
+def test_events_of_a_report_are_in_order_of_time(run_one: Callable[..., dict[str, Any]]) -> None:
+    def play(sink: Any) -> None:
+        later = [{"kind": "carrier", "at_secs": 2.5}, {"kind": "carrier", "at_secs": 1.0}]
+        sink.frame("tick", {"at_secs": 3.0, "events": later})
+        sink.frame("fault", {"kind": "server-off", "at_secs": 2.0})
+        assert not sink.over()
+
+    document = run_one(play)
+    assert document["ended"] == "done"
     assert [event["at_secs"] for event in document["events"]] == [1.0, 2.0, 2.5]
+
+
+def test_an_interrupted_run_has_a_report_of_the_time_until_then(
+    run_one: Callable[..., dict[str, Any]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def play(sink: Any) -> None:
+        sink.frame("phase", {"phase": "measuring"})
+        sink.check()
+        assert sink.over()
+
+    document = run_one(play, True, partial=True)
+    assert document["ended"] == "stopped"
+    with pytest.raises(emulate.StoppedError):
+        run_one(play, True)
+    with pytest.raises(emulate.StoppedError):
+        run_one(lambda sink: sink.check(), True, partial=True)  # nothing was measured yet
+    stopped = {**document, "total": {"secs": 3.14}}
+    monkeypatch.setattr(emulate, "run_session", lambda *_given, partial: stopped if partial else {})
+    with pytest.raises(typer.Exit) as ended:
+        emulate.emulate('{"family":"bcube","n":2,"k":1}', as_json=True)
+    assert ended.value.exit_code == 130
+    assert "Stopped after 3.1 s; everything was removed." in capsys.readouterr().err
 
 
 def test_a_printed_report_names_all_that_did_not_happen_or_was_late_or_down_already() -> None:

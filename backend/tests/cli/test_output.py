@@ -76,7 +76,7 @@ def test_a_command_keeps_its_measured_run(
 ) -> None:
     document = reported(run="r1", events=[])
     trial = {"lost": {}, "delivered": 1, "answers": 1}
-    monkeypatch.setattr(emulate, "run_session", lambda *_: document)
+    monkeypatch.setattr(emulate, "run_session", lambda *_, **_more: document)
     monkeypatch.setattr(service, "_trial", lambda *_: (trial, 0.1))
     monkeypatch.setattr(service, "print_trial", lambda *_: None)
     monkeypatch.setattr(service, "on_packets", lambda *_: document)
