@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Annotated, Any
 
 import orjson
@@ -33,7 +34,7 @@ from cubeyard.cli.fitting import Taken
 from cubeyard.cli.images import print_images, read_image
 from cubeyard.cli.latency import add_latency
 from cubeyard.cli.modules import print_answers, read_messages, read_services, send_messages
-from cubeyard.cli.output import kept
+from cubeyard.cli.output import kept, save
 from cubeyard.cli.place import clear_left_alone, command_place, stoppable
 from cubeyard.cli.processes import ServiceFile, ServiceProcesses
 from cubeyard.engine import Engine, Json
@@ -185,6 +186,10 @@ def emulate(
     yes: Annotated[
         bool, typer.Option("--yes", help="With --fit: leave out what names devices outside, without asking.")
     ] = False,
+    series: Annotated[
+        Path | None,
+        typer.Option(help="Also write goodput and ABT over time, in bits per second, to this file as CSV."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
     """Run a plan with real packets: containers or namespaces, TCP, MPTCP or UDP, and faults. Prints
@@ -239,6 +244,8 @@ def emulate(
             Console(stderr=True).print("Stopped; everything was removed.")
             raise typer.Exit(EXIT_INTERRUPTED) from None
     with kept(f"cubeyard-run-{document['run']}.json", lambda: orjson.dumps(document)):
+        if series is not None:
+            save(series, "--series", _as_csv(document["series"]))
         if as_json:
             write(orjson.dumps(document) + b"\n")
         else:
@@ -248,6 +255,12 @@ def emulate(
         print(f"Stopped after {document['total']['secs']:.1f} s; everything was removed.", file=sys.stderr)
         raise typer.Exit(EXIT_INTERRUPTED)
     raise typer.Exit(_exit_status(document))
+
+
+def _as_csv(columns: Json) -> bytes:
+    """A line of the columns' names, then a line for each time."""
+    rows = [columns.keys(), *zip(*columns.values(), strict=True)]
+    return "".join(f"{','.join(map(str, row))}\n" for row in rows).encode()
 
 
 def _exit_status(document: Json) -> int:

@@ -220,6 +220,16 @@ def test_an_interrupted_run_has_a_report_of_the_time_until_then(
     assert "Stopped after 3.1 s; everything was removed." in capsys.readouterr().err
 
 
+def test_the_series_of_a_run_is_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    columns = {"at_secs": [0.5, 1.0], "goodput_bits_per_sec": [9, 10], "abt_bits_per_sec": [8, 7]}
+    document = reported(run="r1", events=[], series=columns)
+    monkeypatch.setattr(emulate, "run_session", lambda *_, **_more: document)
+    with pytest.raises(typer.Exit):
+        emulate.emulate('{"family":"bcube","n":2,"k":1}', series=tmp_path / "run.csv")
+    text = (tmp_path / "run.csv").read_text()
+    assert text == "at_secs,goodput_bits_per_sec,abt_bits_per_sec\n0.5,9,8\n1.0,10,7\n"
+
+
 def test_a_printed_report_names_all_that_did_not_happen_or_was_late_or_down_already() -> None:
     console = Console(file=io.StringIO(), width=300)
     print_report(console, reported(not_injected=[MISSING], faults=[PULLED], upgrade=UPGRADE))
