@@ -62,6 +62,9 @@ def capture(
 ) -> None:
     """Capture the packets of a link or port of a run to a pcapng file, which is kept with the run.
 
+    A TCP packet can be larger than the MTU: it is seen before the kernel cuts it (segmentation
+    offload).
+
     Live, in Wireshark: `cubeyard capture RUN --link A/B -w - | wireshark -k -i -`, until the run,
     the link or Wireshark ends.
     """

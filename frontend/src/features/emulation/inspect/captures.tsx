@@ -66,7 +66,7 @@ export function Captures({ target, name, live }: { target: Target; name: string;
             small
             icon="export"
             disabled={running || start.isPending}
-            title={`Up to ${LIMITS.max_secs} s and ${formatBytes(LIMITS.max_bytes)}, as a pcapng file for Wireshark or tcpdump`}
+            title={`Up to ${LIMITS.max_secs} s and ${formatBytes(LIMITS.max_bytes)}, as a pcapng file for Wireshark or tcpdump. TCP packets can be larger than the MTU (segmentation offload).`}
             onClick={() => start.mutate()}
           >
             {running ? "Capturing…" : "Capture packets"}
