@@ -176,7 +176,8 @@ def _strikes(network: Network, id_: str, kind: str, asked: Json, hit: Json, wher
 def _words_of(target: Json) -> str:
     if names := target.get("names"):
         return ", ".join(names)
-    return target.get("selector") or f"{target.get('ratio', 0) * 100:g}% of {NOUNS.get(target.get('kind'), 'racks')}"
+    kind = target.get("kind", "rack")
+    return target.get("selector") or f"{target.get('ratio', 0) * 100:g}% of {NOUNS.get(kind, 'racks')}"
 
 
 def _parameters(kind: str, asked: Json, where: str) -> Json:
