@@ -13,13 +13,12 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from cubeyard.built_plan import BuiltPlan, Json, as_bytes
-from cubeyard.kit.digests import digest_of
+from cubeyard.kit.digests import own_digest
 from cubeyard.kit.errors import ProblemError
 from cubeyard.kit.json_text import MAX_INTEGER
 from cubeyard.kit.uncounted import Uncounted
@@ -101,11 +100,11 @@ class Engine:
     def version(self) -> str:
         return str(_binding().engine_version())
 
-    @cached_property
+    @property
     def build_version(self) -> str:
         """Version and digests of the binding's sources and of this package's: all points of a run
         come from the same build."""
-        return f"{binding_build()}.{digest_of(Path(__file__).parent)}"
+        return f"{binding_build()}.{own_digest()}"
 
     @property
     def hosts(self) -> int:

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+from functools import cache
 from pathlib import Path
+
+
+@cache
+def own_digest() -> str:
+    """This package, as it was when it was first read."""
+    return digest_of(Path(__file__).parents[1])
 
 
 def digest_of(package: Path) -> str:

@@ -165,7 +165,11 @@ def test_runs_wait_for_a_worker_that_can_do_their_kind(able: set[Sign], working:
     contained, imaged = (start(working, **question) for question in (IN_CONTAINERS, WITH_IMAGES))
     plain = start(working, **EMULATED)
     assert [run["queue"]["lane"] for run in (contained, imaged, plain)] == ["real-containers", "real-images", "real"]
-    for run, ability, waiting in ((plain, "containers", (contained, imaged)), (contained, "images", (imaged,))):
+    steps: list[tuple[Json, Sign, list[Json]]] = [
+        (plain, "containers", [contained, imaged]),
+        (contained, "images", [imaged]),
+    ]
+    for run, ability, waiting in steps:
         wait_for(working, run["id"], lambda run: run["state"] == "running")
         for other in waiting:
             left = working.get(f"{API}/runs/{other['id']}").json()

@@ -88,8 +88,8 @@ def probe(settings: Settings, *, works: bool = False) -> Machine:
 def with_workers(machine: Machine, workers: Mapping[Sign, int]) -> Machine:
     """The machine, with the numbers of workers that can emulate now."""
     off = {part.name for part in machine.capabilities if not part.available}
-    needs = NEEDS_OF_RUNS if "docker" not in off else {"namespaces": NEEDS_OF_RUNS["namespaces"]}
-    missing = [need for sign, need in needs.items() if workers[sign] == 0 and sign not in off]
+    signs: tuple[Sign, ...] = ("namespaces",) if "docker" in off else ("containers", "namespaces", "images")
+    missing = [NEEDS_OF_RUNS[sign] for sign in signs if workers[sign] == 0 and sign not in off]
     if not any(workers.values()):
         reason = "No worker can emulate now. Runs wait until one can."
     elif missing:
