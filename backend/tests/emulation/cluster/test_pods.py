@@ -214,8 +214,8 @@ def test_pods_that_never_run_end_the_wait_after_its_time(pods: Pods, cluster: Fa
 def test_whoever_may_make_no_pods_is_offered_namespaces(
     cluster: FakeCluster, settings: EmulationCluster, tmp_path: Path
 ) -> None:
-    def pods_of(**more: Any) -> Capability:
-        result = probe(Settings(cluster=settings, home=tmp_path, **more))
+    def pods_of(*, works: bool = False, **more: Any) -> Capability:
+        result = probe(Settings(cluster=settings, home=tmp_path, **more), works=works)
         return next(capability for capability in result.capabilities if capability.name == "docker")
 
     assert "there is none" in pods_of().reason
@@ -225,6 +225,7 @@ def test_whoever_may_make_no_pods_is_offered_namespaces(
     assert not pods_of().available
     assert "may not create pods in namespace servers" in pods_of().reason
     assert pods_of(fabric_start=False).available, "an API whose workers make them"
+    assert not pods_of(fabric_start=False, works=True).available, "a worker takes no runs that it cannot do"
 
 
 def test_whoever_checks_may_end_the_wait(pods: Pods, cluster: FakeCluster) -> None:

@@ -17,6 +17,8 @@ from docker.tls import TLSConfig
 
 from cubeyard.emulation.deploy import docker_ssh, probe
 from cubeyard.emulation.deploy.docker_engine import DockerGoneError, connect, engine_version
+from cubeyard.emulation.deploy.schemas import Capability
+from cubeyard.settings import Settings
 
 SSH = """#!/bin/sh
 echo "$@" >> {folder}/called
@@ -185,6 +187,18 @@ def test_the_fix_is_for_the_engine_that_is_set(
     part = probe._docker(engine)
     assert check in part.fix
     assert ("Install" in part.fix) is not bool(engine or environment)
+
+
+@pytest.mark.parametrize("works", [True, False])
+def test_only_the_api_believes_another_process_about_its_engine(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, works: bool
+) -> None:
+    engine = Capability(name="docker", title="A Docker engine", available=True, reason="", fix="", needed=False)
+    monkeypatch.setattr(probe, "_told", lambda *_: engine)
+    monkeypatch.setattr(probe, "_docker", lambda: engine.model_copy(update={"available": False}))
+    machine = probe.probe(Settings(fabric_start=False, home=tmp_path, fabric_dir=tmp_path), works=works)
+    (part,) = (part for part in machine.capabilities if part.name == "docker")
+    assert part.available is not works
 
 
 def test_no_option_of_ssh_comes_from_a_url() -> None:
