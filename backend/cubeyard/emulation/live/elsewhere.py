@@ -1,5 +1,5 @@
 """Inspection of runs of another machine's worker, whose fabric this process does not reach: the
-worker asks it, and answers by the table of orders."""
+worker calls it, and writes the state into the table of orders."""
 
 from __future__ import annotations
 

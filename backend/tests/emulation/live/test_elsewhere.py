@@ -1,4 +1,4 @@
-"""Servers and switches of a run on a machine that only its worker reaches; the fabric is scripted."""
+"""Inspection of a run on a machine that only its worker reaches; the fabrics are scripted."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def run(client: TestClient, database: Database) -> str:
 
 @pytest.fixture
 def worker(client: TestClient, database: Database, engine: Engine, run: str) -> Iterator[Scripted]:
-    """The run's worker, whose fabric listens in a folder of its own."""
+    """The worker of the run, with its fabric in another folder."""
     folder = Path(tempfile.mkdtemp(prefix="cyh-"))
     experiment = client.get(f"{API}/runs/{run}").json()["experiment_id"]
     network = network_of(engine, client.get(f"{API}/experiments/{experiment}").json())
