@@ -124,6 +124,12 @@ def test_liveness_asks_nobody_and_every_part_has_a_probe_that_notices_a_hang() -
     assert worker["args"] == ["worker", "--beat", "/tmp/beat"]
 
 
+def test_an_api_that_ends_still_answers_until_no_node_sends_it_anything() -> None:
+    (api,) = pods()["api"]["containers"]
+    _, secs = api["lifecycle"]["preStop"]["exec"]["command"]
+    assert pods()["api"]["terminationGracePeriodSeconds"] >= int(secs) + 30
+
+
 def test_every_pod_but_the_fabric_s_meets_pod_security_restricted() -> None:
     for name, pod in pods().items():
         if name == "fabric":
