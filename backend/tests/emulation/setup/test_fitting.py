@@ -293,7 +293,7 @@ def test_the_command_line_of_what_was_taken_asks_the_same(engine: Engine, monkey
     faults = [{"kind": "link-rate", "rate_bits_per_sec": 1e6, "target": {"names": ["0001/<0,000>"]}, "at_secs": 3.0}]
     emulation = {
         "mode": "namespaces",
-        "seconds": 5,
+        "seconds": 6,
         "queues": "fair",
         "hypothesis": {"metric": "abt-share", "bound": 0.5},
     }
@@ -301,7 +301,7 @@ def test_the_command_line_of_what_was_taken_asks_the_same(engine: Engine, monkey
     result = fit(engine, request)
     given: list[Json] = []
 
-    def run(question: Json, *_: Any) -> Json:
+    def run(question: Json, *_: Any, **__: Any) -> Json:
         given.append(question)
         raise ProblemError(422, "stop", "enough")
 

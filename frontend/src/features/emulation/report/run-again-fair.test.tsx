@@ -27,6 +27,8 @@ afterEach(() => vi.unstubAllGlobals());
 function verdict(advice: string | null): HTMLElement {
   const report = {
     verdict: { outcome: "none", sentence: "" },
+    faults: [],
+    not_injected: [],
     fidelity: { verdict: "faithful", cause: "tcp", reason: "ABT is 62 % of the prediction.", advice },
   } as unknown as Report;
   const host = document.createElement("div");
