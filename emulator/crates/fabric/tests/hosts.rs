@@ -78,6 +78,21 @@ fn build(hosts: &mut [Host]) -> String {
     run
 }
 
+/// How many of 200 echoes come back from one server to another.
+fn echoes(host: &Host, run: &str, from: u32, to: u32) -> u32 {
+    let (pid, namespace) = (host.pid().to_string(), format!("cy-{}-{from}", &run[..8]));
+    let address = format!("10.0.0.{}", to + 1);
+    let inside = [
+        "nsenter", "-m", "-n", "-t", &pid, "ip", "netns", "exec", &namespace,
+    ];
+    let ping = ["ping", "-q", "-c", "200", "-i", "0.01", "-W", "1", &address];
+    let output = output_of(&[&inside[..], &ping[..]].concat()).stdout;
+    let text = String::from_utf8_lossy(&output).into_owned();
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let at = words.iter().position(|word| *word == "received,");
+    words[at.expect("a summary") - 1].parse().expect("a number")
+}
+
 /// Whether one server reaches another. One of three echoes is enough: the first may be sent before
 /// the kernel uses a link that was just recovered.
 fn pings(host: &Host, run: &str, from: u32, to: u32, bytes: u32) -> bool {
@@ -440,6 +455,17 @@ fn a_cable_between_servers_of_two_hosts_carries_counts_and_breaks_as_one() {
         }
         assert!(sent[0] > 9000 && sent[1] == 0, "{own}: {sent:?}");
     }
+    // Each host loses what its own server sends: an echo and its answer arrive in one of four.
+    let lossy = json!({"id": "f", "kind": "link-loss", "target": {"link": 1}, "loss_ratio": 0.5});
+    for host in &mut hosts {
+        host.ask("inject", json!({"run": run, "fault": lossy}));
+    }
+    let arrived = echoes(&hosts[0], &run, 1, 3);
+    assert!((20..=85).contains(&arrived), "{arrived} of 200");
+    for host in &mut hosts {
+        host.ask("recover", json!({"run": run, "fault": "all"}));
+    }
+    assert_eq!(echoes(&hosts[0], &run, 1, 3), 200);
     let faults = [
         (
             json!({"id": "f", "kind": "cable-pulled", "target": {"link": 1}}),

@@ -216,9 +216,12 @@ struct OtherUser {
 
 impl OtherUser {
     fn connect(socket: &Path) -> OtherUser {
-        let script = "import os, socket, sys\nos.setgroups([]); os.setgid(65534); os.setuid(65534)\n\
-            s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); answers = s.makefile()\n\
-            for line in sys.stdin:\n    s.sendall(line.encode()); print(answers.readline(), end='', flush=True)\n";
+        // Frames of a subscription come between the answers.
+        let script = "import json, os, socket, sys\nos.setgroups([]); os.setgid(65534); os.setuid(65534)\n\
+            s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); lines = s.makefile()\n\
+            for request in sys.stdin:\n    s.sendall(request.encode())\n\
+            \x20   answer = next(line for line in lines if 'stream' not in json.loads(line))\n\
+            \x20   print(answer, end='', flush=True)\n";
         let mut process = Command::new("python3")
             .args(["-c", script])
             .arg(socket)
@@ -238,14 +241,9 @@ impl OtherUser {
     fn call(&mut self, method: &str, params: &Value) -> Value {
         let request = json!({"id": 1, "method": method, "params": params});
         writeln!(self.requests, "{request}").expect("it reads");
-        loop {
-            let mut line = String::new();
-            self.answers.read_line(&mut line).expect("it answers");
-            let document: Value = serde_json::from_str(&line).expect("a document");
-            if document.get("stream").is_none() {
-                return document;
-            }
-        }
+        let mut line = String::new();
+        self.answers.read_line(&mut line).expect("it answers");
+        serde_json::from_str(&line).expect("a document")
     }
 }
 
