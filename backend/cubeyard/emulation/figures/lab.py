@@ -20,7 +20,7 @@ from cubeyard.emulation.session.session import Session
 from cubeyard.emulation.setup.question import read
 from cubeyard.engine import CancelledError, Engine, OnProgress
 from cubeyard.experiments.question import ExperimentCreate
-from cubeyard.experiments.scenario.verdict import late_in_words, missing_in_words
+from cubeyard.experiments.scenario.verdict import missing_in_words, off_schedule_in_words
 from cubeyard.kit.errors import ProblemError
 from cubeyard.kit.ids import new_id
 from cubeyard.plans.spec import normal_spec
@@ -209,7 +209,7 @@ class Lab:
         if missing := measured.report["not_injected"]:
             _refuse(trial, " ".join(missing_in_words(fault) for fault in missing))
         if short := [fault for fault in measured.report["faults"] if "lasted_secs" in fault]:
-            _refuse(trial, f"{' '.join(late_in_words(fault) for fault in short)} This machine is too busy.")
+            _refuse(trial, f"{' '.join(off_schedule_in_words(short))} This machine is too busy.")
         self._parts.append(measured)
         return measured
 
@@ -285,9 +285,9 @@ def _refuse(trial: Trial, reason: str) -> None:
 
 
 def _fidelity(report: Json) -> Json:
-    """Verdict, cause and reason. Where a fault was late, the machine was the limit."""
+    """Verdict, cause and reason. Where a fault was late or long, the machine was the limit."""
     result = {name: report["fidelity"][name] for name in ("verdict", "cause", "reason")}
-    if late := [late_in_words(fault) for fault in report["faults"] if "late_secs" in fault]:
+    if late := off_schedule_in_words(report["faults"]):
         result |= {"verdict": VERDICTS[-1], "cause": "machine", "reason": " ".join([*late, result["reason"]])}
     return result
 
