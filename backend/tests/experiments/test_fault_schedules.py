@@ -136,7 +136,8 @@ def test_an_engine_of_one_state_takes_no_schedule(client: TestClient, engine: En
     many = [
         SCHEDULE | {"count": 100, "kinds": ["cable-pulled"], "mean_repair_secs": 0.1, "seed": seed} for seed in range(3)
     ]
-    refused = client.post(f"{API}/experiments", json={**ASKED, "fault_schedules": many})
+    long = {**ASKED, "emulation": {"seconds": 3600}, "fault_schedules": many}
+    refused = client.post(f"{API}/experiments", json=long)
     assert (refused.status_code, refused.json()["errors"][0]["field"]) == (422, "body.fault_schedules")
     with pytest.raises(ProblemError, match="nothing in this network"):
         drawn(
