@@ -15,6 +15,9 @@ _UNIT = re.compile(
     r"(.*?)(?:\s*[(\[]\s*([^()\[\]]{1,16}?)\s*[)\]]|(?:[\s_]+in)?[\s_]+([a-z]{1,12}))\s*:?", re.IGNORECASE
 )
 
+MAX_TITLE = 100
+"""Longer cells are no name of a column with its unit."""
+
 
 @dataclass(frozen=True)
 class Header:
@@ -106,7 +109,7 @@ def key(words: str) -> str:
 
 def _with_unit(cells: Sequence[str], names: Mapping[str, int]) -> tuple[int | None, str]:
     for index, words in enumerate(cells):
-        result = _UNIT.fullmatch(words.strip())
+        result = _UNIT.fullmatch(words.strip()) if len(words) <= MAX_TITLE else None
         unit = ((result[2] or result[3] or "") if result else "").casefold()
         if result and unit in UNITS and key(result[1]) in names:
             return index, unit

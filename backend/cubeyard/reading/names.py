@@ -18,7 +18,7 @@ _MAC = re.compile(
 )
 _IP = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,3}){3}|(?=.*:.*:)[0-9a-f:]{2,39}(?:%\w+)?", re.IGNORECASE)
 _DOMAIN = re.compile(r"[a-z_-][a-z0-9_-]*(?:\.[a-z0-9_-]+)*|[a-z0-9_-]+(?:\.[a-z0-9_-]+)*\.[a-z]{2,}")
-_PORT = re.compile(r"([a-z]+(?:[ -]?[a-z]+)*)[ -]?([0-9].*)")
+_PORT = re.compile(r"([a-z]+(?:[ -][a-z]+)*)[ -]?([0-9].*)")
 _PORT_KINDS = {
     name: kind
     for kind, names in {

@@ -84,3 +84,10 @@ def test_names_of_a_file_become_one_only_where_nothing_speaks_against_it(names: 
     apart = one_device(names, {frozenset(("leaf1", "Leaf1"))})
     if {"leaf1", "Leaf1"} <= set(names):
         assert apart["leaf1"] != apart["Leaf1"]
+
+
+def test_a_long_name_of_letters_alone_takes_no_longer_than_its_length() -> None:
+    """No trial of every division into words."""
+    words = "ethern" * 5000
+    assert port_key(words) == words
+    assert port_key(f"{words} 1/1") == f"{words}1/1"

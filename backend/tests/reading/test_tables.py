@@ -233,3 +233,9 @@ def test_a_cell_that_names_nothing_is_no_device(words: str) -> None:
 def test_an_error_of_a_formula_is_no_device_in_any_language(words: str) -> None:
     with pytest.raises(BadFileError, match=r"Line 4, column source: The cell is .*an error of a formula"):
         read(csv_of([*EDGES, [words, "leaf1"]]).encode(), ports=False)
+
+
+def test_a_title_of_many_spaces_is_no_name_with_a_unit() -> None:
+    rows = [["a_host_name", "a_port", "b_host_name", "b_port", f"length{' ' * 100_000}x"], ["h0", "1", "s0", "2", "3"]]
+    (cable,) = read(csv_of(rows, ",").encode()).cables
+    assert cable.length_mm is None
