@@ -46,3 +46,22 @@ impl Probes {
         Ok(features)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_given_again_for_a_while() {
+        let probes = Probes(Mutex::new(Some((Instant::now(), json!({"made": "before"})))));
+        assert_eq!(
+            probes.answer(&json!({})).expect("an answer"),
+            json!({"made": "before"})
+        );
+        let old = Instant::now()
+            .checked_sub(LASTS)
+            .expect("a machine that is up for longer");
+        let probes = Probes(Mutex::new(Some((old, json!({"made": "before"})))));
+        assert!(probes.answer(&json!({})).expect("an answer")["made"].is_null());
+    }
+}
