@@ -31,9 +31,9 @@ def blocks() -> list[str]:
     return re.findall(r"```sh\n(.*?)```", (ROOT / "docs/how-to/several-hosts.md").read_text(), re.DOTALL)
 
 
-def on(machine: Machine, commands: str) -> list[str]:
+def on(machine: Machine, commands: str, checkout: Path) -> list[str]:
     """Runs commands on a machine as root, who needs no sudo."""
-    return machine.inside("bash", "-ec", f'sudo() {{ "$@"; }}\n{commands}')
+    return machine.inside("bash", "-ec", f'cd {checkout}\nsudo() {{ "$@"; }}\n{commands}')
 
 
 def connects(machine: Machine) -> bool:
@@ -45,7 +45,7 @@ def started(machine: Machine, commands: str, checkout: Path) -> Iterator[None]:
     """Until the end: programs that listen on a machine."""
     with (machine.folder / "programs.log").open("wb") as log:
         process = subprocess.Popen(
-            on(machine, commands), cwd=checkout, env=plain_environment(), stdout=log, stderr=log, start_new_session=True
+            on(machine, commands, checkout), env=plain_environment(), stdout=log, stderr=log, start_new_session=True
         )
     try:
         deadline = time.monotonic() + START_SECS
@@ -77,7 +77,7 @@ def test_the_how_to_is_followed_word_for_word(tmp_path: Path) -> None:
 
         def emulated() -> subprocess.CompletedProcess[str]:
             return subprocess.run(
-                on(near, f"{emulate} {SHORT}"), cwd=tmp_path, env=environment, capture_output=True, text=True,
+                on(near, f"{emulate} {SHORT}", tmp_path), env=environment, capture_output=True, text=True,
                 check=False, timeout=120,
             )  # fmt: skip
 
