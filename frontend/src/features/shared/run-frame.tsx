@@ -70,7 +70,9 @@ export function RunFrame({
             {feedText(feed)}
           </span>
           <span>{`${formatCount(live.points_done)} of ${plural(live.points_total, "point")}`}</span>
-          {run.engine_version && <span>{`Engine ${run.engine_version}`}</span>}
+          {run.engine_version && (
+            <span title={run.engine_version}>{`Engine ${run.engine_version.split("+", 1)[0]}`}</span>
+          )}
         </>
       }
     >
