@@ -61,7 +61,9 @@ export default defineConfig({
     include: ["src/**/*.test.ts", "src/**/*.test.tsx", "scripts/**/*.test.ts"],
     // For a test that hangs; a busy machine takes several times as long as a quiet one.
     testTimeout: 60_000,
-    // Files share the modules of their worker: React is loaded once.
+    // Files share the modules of their worker: React is loaded once. A module that a test replaced
+    // with vi.mock would be replaced for other files too, or not at all, by their order: tests
+    // replace methods (vi.spyOn) instead.
     isolate: false,
   },
 });
