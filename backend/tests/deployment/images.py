@@ -46,7 +46,8 @@ LEFT_OUT = (
         "./usr/lib/postgresql/*/lib/bitcode",
     ),
 )
-WHEELS = Path(__file__).resolve().parents[3] / ".setup" / "wheels"
+ROOT = Path(__file__).resolve().parents[3]
+WHEELS, PAGE = ROOT / ".setup" / "wheels", ROOT / "frontend" / "dist"
 BUNDLE = Path("/etc/ssl/certs/ca-certificates.crt")
 # Variables of a machine behind a proxy or with its own mirrors; the images' package clients get the
 # same values.
@@ -54,6 +55,9 @@ PASSED_ON = (
     *("http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"),
     *("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_TRUSTED_HOST", "npm_config_registry", "NPM_CONFIG_REGISTRY"),
 )
+
+
+NAMES = ("base", "rust", "node", "postgres", "built")
 
 
 @dataclass(frozen=True)
@@ -65,9 +69,11 @@ class Images:
     node: str
     postgres: str
     built: str
-    """Rust programs built by `make setup`: the engine's wheel and the emulator's programs."""
+    """What `make setup` built: the engine's wheel, the emulator's programs, and the page."""
     engine: str
     """`built`, or the word for building the wheel in the image."""
+    page: str
+    """`built`, or the word for building the page in the image."""
 
     def arguments(self) -> dict[str, str]:
         """Values for the variables of `docker-compose.yml`."""
@@ -79,6 +85,7 @@ class Images:
             "POSTGRES_IMAGE": self.postgres,
             "ENGINE_IMAGE": self.engine,
             "PROGRAMS_IMAGE": self.built,
+            "PAGE_IMAGE": self.page,
         }
 
     def names(self) -> tuple[str, ...]:
@@ -90,12 +97,14 @@ def make_images(docker: Docker, folder: Path, tag: str, *, built_engine: bool = 
     PostgreSQL.
 
     The emulator's programs are those of this checkout, which `make setup` built by the words that
-    the Dockerfile has; with `built_engine` or `CUBEYARD_TEST_BUILT_ENGINE`, so is the engine's
-    wheel, and the image spends no minutes on it.
+    the Dockerfile has; with `built_engine` or `CUBEYARD_TEST_BUILT_ENGINE`, so are the engine's
+    wheel and the page, and the image spends no minutes on them.
     """
-    names = [f"cubeyard-test-{name}:{tag}" for name in ("base", "rust", "node", "postgres", "built")]
-    with_wheel = built_engine or bool(os.environ.get("CUBEYARD_TEST_BUILT_ENGINE"))
-    images = Images(*names, engine=names[-1] if with_wheel else "engine")
+    base, rust, node, postgres, built = (f"cubeyard-test-{name}:{tag}" for name in NAMES)
+    if built_engine or os.environ.get("CUBEYARD_TEST_BUILT_ENGINE"):
+        images = Images(base, rust, base, postgres, built, engine=built, page=built)
+    else:
+        images = Images(base, rust, node, postgres, built, engine="engine", page="web")
     changes = {f"ENV {name}={BUNDLE}" for name in ("PIP_CERT", "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE")}
     changes |= {f'ENV {name}="{os.environ[name]}"' for name in PASSED_ON if os.environ.get(name)}
     flags = [flag for change in sorted(changes) for flag in ("--change", change)]
@@ -108,8 +117,9 @@ def make_images(docker: Docker, folder: Path, tag: str, *, built_engine: bool = 
     (certificates / "Dockerfile").write_text(f"FROM {images.base}\nCOPY {BUNDLE.name} {BUNDLE}\n")
     docker.run("build", "--quiet", "--tag", images.base, str(certificates))
 
-    _derive(docker, folder / "rust", images.base, images.rust, _pack_no_rust if with_wheel else _pack_rust)
-    _derive(docker, folder / "node", images.base, images.node, _pack_node)
+    _derive(docker, folder / "rust", images.base, images.rust, _pack_no_rust if images.engine == built else _pack_rust)
+    if images.node != images.base:
+        _derive(docker, folder / "node", images.base, images.node, _pack_node)
     _derive(docker, folder / "built", "scratch", images.built, _pack_built)
     postgres = Path(__file__).with_name("postgres")
     docker.run("build", "--quiet", "--build-arg", f"BASE_IMAGE={images.base}", "--tag", images.postgres, str(postgres))
@@ -236,6 +246,8 @@ def _pack_built(files: tarfile.TarFile) -> None:
         files.add(result, f"programs/{name}", filter=_owned_by_root)
     for wheel in WHEELS.glob("*.whl"):
         files.add(wheel, f"wheels/{wheel.name}", filter=_owned_by_root)
+    if PAGE.is_dir():
+        files.add(PAGE, "page", filter=_owned_by_root)
 
 
 def _owned_by_root(member: tarfile.TarInfo) -> tarfile.TarInfo:
