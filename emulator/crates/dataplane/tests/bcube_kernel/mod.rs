@@ -10,6 +10,7 @@ use aya::util::nr_cpus;
 use cubeyard_chip::COUNTERS;
 use cubeyard_dataplane::bcube::ENTRY;
 use cubeyard_dataplane::bcube::tables::{NEW_FLOW, NEXT_HOP_DEAD, Notice};
+use cubeyard_dataplane::catalog::CHIP;
 use cubeyard_dataplane::chip_tables::layout::{CpuSide, PacketHead, Punt};
 use cubeyard_dataplane::object::REGISTER_STRIDE;
 use cubeyard_dataplane::tables::TableUpdate;
@@ -17,7 +18,7 @@ use zerocopy::FromBytes;
 
 use crate::bcube_common::{Outcome, Server};
 use crate::forwarding_vectors::Entrance;
-use crate::kernel_run::{self, map, program};
+use crate::kernel_run::{self, map};
 use crate::kernel_tables::Tables;
 
 /// The chip without a protocol around it.
@@ -35,11 +36,22 @@ impl FastPath {
     /// `None` if the kernel does not allow it.
     pub fn load(server: &Server, forwarding: &str) -> Option<FastPath> {
         let tables = Tables::of(&ENTRY, forwarding);
-        let object = tables.object;
-        let mut ebpf = kernel_run::load(object.bytes, object.virtual_nic.into_iter().chain([object.port]))?;
-        if ebpf.program(CHIP_ALONE).is_some() {
-            program(&mut ebpf, CHIP_ALONE).load().unwrap();
-        }
+        let programs = tables.object.virtual_nic.into_iter().chain([tables.object.port]);
+        FastPath::with(server, tables, programs)
+    }
+
+    /// The same with the chip alone: the kernel takes a second of a processor to verify each
+    /// program that has the chip.
+    pub fn load_chip(server: &Server) -> Option<FastPath> {
+        FastPath::with(server, Tables::of(&ENTRY, CHIP), [CHIP_ALONE])
+    }
+
+    fn with<'a>(
+        server: &Server,
+        tables: Tables,
+        programs: impl IntoIterator<Item = &'a str>,
+    ) -> Option<FastPath> {
+        let ebpf = kernel_run::load(tables.object.bytes, programs)?;
         let mut fast_path = FastPath {
             ebpf,
             tables,
