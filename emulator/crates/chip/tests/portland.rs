@@ -239,7 +239,7 @@ fn one_that_sends_and_one_that_has_another_card_are_not_silent() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(crate::cases::cases(24))]
     /// For any failures between switches, and while switches learn of them one by one: no packet
     /// passes more than five switches, and in the end all pairs with a path up and down reach each
     /// other.
@@ -336,7 +336,7 @@ fn control_without_time_ends_with_the_same_programs() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(crate::cases::cases(64))]
     /// For any failures between switches: a flow's path goes up and down over live links, and
     /// exists whenever the tree has such a path.
     #[test]
@@ -439,7 +439,7 @@ fn carry_out(control: &mut Control, all: &[Happens], looks_after: usize) -> (Vec
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(crate::cases::cases(48))]
 
     /// For any losses between the CPUs and the fabric manager, as long as the losses end.
     #[test]

@@ -6,6 +6,8 @@ mod bcube_common;
 mod bcube_kernel;
 mod bcube_run;
 mod camcube_common;
+#[path = "../../topology/tests/cases.rs"]
+mod cases;
 mod chain;
 #[path = "bcube_kernel/chip_header.rs"]
 mod chip_header;

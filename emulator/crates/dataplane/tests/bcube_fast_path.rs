@@ -86,7 +86,8 @@ fn the_chip_in_the_kernel_does_the_same_at_a_gateway_and_without_a_configuration
     compare_chips(&["gateway", "unconfigured"], 1);
 }
 
-/// Compares them at these servers of the vectors, at least so many of whose frames go on.
+/// Compares them at these servers of the vectors, which forward or deliver this many frames at
+/// least.
 fn compare_chips(names: &[&str], least: u32) {
     let vectors = Vectors::read();
     let mut sent = 0;

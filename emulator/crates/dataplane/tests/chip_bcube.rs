@@ -22,7 +22,7 @@ fn next_hops_and_addresses_are_the_same_bytes() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(crate::cases::cases(64))]
     #[test]
     fn a_packet_visits_the_servers_of_its_source_route(
         (n, k) in prop_oneof![Just((4, 1)), Just((2, 3)), Just((3, 2)), Just((8, 1)), Just((5, 2))],

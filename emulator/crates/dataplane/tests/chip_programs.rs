@@ -366,7 +366,7 @@ fn calls_leave_the_tables_that_a_whole_commit_would() {
             .commit_called(program, &of_call, |_| BTreeMap::new())
             .unwrap()
     };
-    let mut runner = TestRunner::new(Config::with_cases(64));
+    let mut runner = TestRunner::new(crate::cases::cases(64));
     let ran = runner.run(&vec(one, 1..40), |calls| {
         let (mut driver, mut tables) = (ServerSwitch::new(), ChipTables::default());
         driver.load(text::read(BASE).unwrap()).unwrap();

@@ -198,7 +198,7 @@ fn advertisement(origin: NodeId, sequence: u32, links: &[LinkEnd]) -> Vec<u8> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(crate::cases::cases(48))]
 
     /// After any pulls and plugs, everybody sees exactly what works among those it reaches, has
     /// taken in each advertisement once, and re-plugging everything gives everything back.

@@ -1,5 +1,8 @@
 //! Lives against closed forms, and what must hold for any plan, rates and policies.
 
+#[path = "../../topology/tests/cases.rs"]
+mod cases;
+
 use cubeyard_life::{RATES, live};
 use cubeyard_plan::builtin_book;
 use cubeyard_sim::{PredictError, Progress};
@@ -246,7 +249,7 @@ fn any_plan() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(cases::cases(24))]
 
     /// In every life and at every time: without repairs, dead parts stay dead, and more spares
     /// never leave fewer parts alive.

@@ -43,7 +43,7 @@ fn cabling() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(60))]
+    #![proptest_config(crate::cases::cases(60))]
 
     #[test]
     fn every_cable_is_billed_once_and_the_lines_add_up(

@@ -163,7 +163,7 @@ fn rules_that_do_not_fit_are_refused_by_field() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(48) })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..crate::cases::cases(48) })]
 
     /// Every link of a broken-out level is a leg of one cable, whose trunk is at one switch. Its
     /// legs have equal lengths, at least as long as each route. Links of other levels have their

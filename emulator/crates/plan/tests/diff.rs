@@ -243,7 +243,7 @@ fn breakout_cables_move_as_one() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(60))]
+    #![proptest_config(crate::cases::cases(60))]
 
     /// For any two plans: every cable of the first is kept, moved or removed once; every cable of
     /// the second is kept, moved or added.

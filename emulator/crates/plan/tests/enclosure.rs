@@ -170,7 +170,7 @@ fn topology() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..crate::cases::cases(60) })]
 
     #[test]
     fn findings_stand_where_limits_are_exceeded_and_repairs_hold(topology in topology(), site in site()) {

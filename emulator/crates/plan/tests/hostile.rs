@@ -134,7 +134,7 @@ fn cabling() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(crate::cases::cases(2000))]
 
     #[test]
     fn any_spec_gives_a_plan_or_findings(

@@ -86,10 +86,9 @@ fn any_structure() -> impl Strategy<Value = Value> {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 96,
         failure_persistence: None,
         rng_seed: prop::test_runner::RngSeed::Fixed(20_090_817),
-        ..ProptestConfig::default()
+        ..crate::cases::cases(96)
     })]
 
     /// Rows have as many racks as it takes, so a plan without further wishes has room for every

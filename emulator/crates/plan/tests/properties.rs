@@ -413,7 +413,7 @@ fn check_labels(p: &Planned) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..crate::cases::cases(400) })]
 
     #[test]
     fn layouts_and_wirings_hold_together(topology in topology(), site in site(), packaging in packaging(), cabling in cabling()) {

@@ -83,7 +83,7 @@ fn a_full_tray_is_accepted_by_name_and_stays_in_the_plan() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..crate::cases::cases(40) })]
 
     #[test]
     fn a_repair_hangs_trays_and_never_moves_the_limit(

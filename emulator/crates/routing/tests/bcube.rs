@@ -92,7 +92,7 @@ fn the_papers_figure_4_comes_out() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(crate::cases::cases(48))]
 
     /// Theorem 3, and the bounds on length that follow it.
     #[test]

@@ -2,6 +2,8 @@
 
 use crate::common;
 
+use std::sync::LazyLock;
+
 use common::{any_failures, assert_walks, build};
 use cubeyard_routing::dcell::{
     Dfr, DfrOptions, Group, Hop, PathStatistics, Shape, dcell_broadcast, dcell_routing, dfr_statistics,
@@ -14,6 +16,12 @@ use cubeyard_topology::Topology;
 use proptest::prelude::*;
 
 const TESTBED: &str = r#"{"family":"dcell","n":4,"k":1}"#;
+
+/// The paper's DCell_3 of 176,820 servers, built once.
+fn dcell_3() -> &'static Topology {
+    static DCELL_3: LazyLock<Topology> = LazyLock::new(|| build(r#"{"family":"dcell","n":4,"k":3}"#));
+    &DCELL_3
+}
 
 fn names(topology: &Topology, hops: &[Hop]) -> Vec<String> {
     hops.iter().map(|hop| topology.node_name(hop.server)).collect()
@@ -104,9 +112,9 @@ fn the_first_servers_of_an_immense_dcell_are_routed() {
 /// Mean path of DCellRouting and of shortest paths on the paper's DCell_3, n = 4.
 #[test]
 fn mean_paths_without_failures() {
-    let topology = build(r#"{"family":"dcell","n":4,"k":3}"#);
-    let none = Failures::none(&topology);
-    let dfr = dfr_statistics(&Dfr::new(&topology, none.clone()).unwrap(), 100_000, 1);
+    let topology = dcell_3();
+    let none = Failures::none(topology);
+    let dfr = dfr_statistics(&Dfr::new(topology, none.clone()).unwrap(), 100_000, 1);
     assert_eq!(dfr.failed, 0);
     assert!(
         (dfr.mean_hops() - 11.29).abs() < 0.03,
@@ -114,7 +122,7 @@ fn mean_paths_without_failures() {
         dfr.mean_hops()
     );
     assert!(dfr.longest_hops <= 15);
-    let shortest = Shortest::new(&topology, none.clone(), Choice::First);
+    let shortest = Shortest::new(topology, none.clone(), Choice::First);
     let spf = shortest_statistics(&shortest, &none, topology.server_count(), 24, 1);
     assert_eq!(spf.failed, 0);
     assert!((spf.mean_hops() - 9.97).abs() < 0.05, "{}", spf.mean_hops());
@@ -123,7 +131,7 @@ fn mean_paths_without_failures() {
 /// Table 2, sampled: (failure, ratio, DFR, SPF, DFR's path failures of `design/FIGURES.md`).
 #[test]
 fn table_2_comes_out() {
-    let topology = build(r#"{"family":"dcell","n":4,"k":3}"#);
+    let topology = dcell_3();
     let rows: &[(&str, f64, f64, f64)] = &[
         ("node", 0.02, 11.60, 10.00),
         ("node", 0.08, 12.78, 10.32),
@@ -135,15 +143,15 @@ fn table_2_comes_out() {
         ("link", 0.20, 17.90, 11.55),
     ];
     for &(kind, ratio, paper_dfr, paper_spf) in rows {
-        let failures = failed(&topology, kind, ratio, 1);
-        let dfr = dfr_statistics(&Dfr::new(&topology, failures.clone()).unwrap(), 8_000, 2);
+        let failures = failed(topology, kind, ratio, 1);
+        let dfr = dfr_statistics(&Dfr::new(topology, failures.clone()).unwrap(), 8_000, 2);
         let close = (dfr.mean_hops() / paper_dfr - 1.0).abs();
         assert!(
             close < 0.025,
             "{kind} {ratio}: DFR {} beside {paper_dfr}",
             dfr.mean_hops()
         );
-        let shortest = Shortest::new(&topology, failures.clone(), Choice::First);
+        let shortest = Shortest::new(topology, failures.clone(), Choice::First);
         let spf = shortest_statistics(&shortest, &failures, topology.server_count(), 2, 3);
         let limit = if kind == "link" && ratio == 0.2 {
             0.40
@@ -161,7 +169,7 @@ fn table_2_comes_out() {
 /// Path failures under DFR: nodes little more than the failed destinations, links none of them.
 #[test]
 fn path_failures_come_out() {
-    let topology = build(r#"{"family":"dcell","n":4,"k":3}"#);
+    let topology = dcell_3();
     for (kind, ratio, low, high) in [
         ("node", 0.04, 0.036, 0.046),
         ("node", 0.20, 0.208, 0.245),
@@ -169,8 +177,8 @@ fn path_failures_come_out() {
         ("link", 0.12, 0.055, 0.085),
         ("link", 0.20, 0.21, 0.26),
     ] {
-        let failures = failed(&topology, kind, ratio, 4);
-        let found = dfr_statistics(&Dfr::new(&topology, failures).unwrap(), 8_000, 5).failure_ratio();
+        let failures = failed(topology, kind, ratio, 4);
+        let found = dfr_statistics(&Dfr::new(topology, failures).unwrap(), 8_000, 5).failure_ratio();
         assert!((low..high).contains(&found), "{kind} {ratio}: {found}");
     }
 }
@@ -178,18 +186,18 @@ fn path_failures_come_out() {
 /// The prototype's five retries lose the longest paths: 15.6 hops at 20 % failed nodes.
 #[test]
 fn fewer_retries_shorten_the_mean() {
-    let topology = build(r#"{"family":"dcell","n":4,"k":3}"#);
-    let failures = failed(&topology, "node", 0.2, 1);
+    let topology = dcell_3();
+    let failures = failed(topology, "node", 0.2, 1);
     let options = DfrOptions {
         retries: 5,
         ..DfrOptions::default()
     };
     let few = dfr_statistics(
-        &Dfr::with_options(&topology, failures.clone(), options).unwrap(),
+        &Dfr::with_options(topology, failures.clone(), options).unwrap(),
         8_000,
         2,
     );
-    let many = dfr_statistics(&Dfr::new(&topology, failures).unwrap(), 8_000, 2);
+    let many = dfr_statistics(&Dfr::new(topology, failures).unwrap(), 8_000, 2);
     assert!(few.mean_hops() < many.mean_hops() && few.failed > many.failed);
     assert!((15.0..16.0).contains(&few.mean_hops()), "{}", few.mean_hops());
 }
@@ -222,7 +230,7 @@ fn any_dcell() -> impl Strategy<Value = Topology> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(96))]
+    #![proptest_config(crate::cases::cases(96))]
 
     /// Without failures DFR is DCellRouting; with them its hops are live, end where they should,
     /// and stay within what the retries allow.

@@ -28,7 +28,7 @@ fn between(topology: &Topology, path: &[u32]) -> Vec<NodeId> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(crate::cases::cases(400))]
 
     /// Each path is live and simple. Two paths share only the devices that all paths share. If any
     /// scheme finds a path, so does this search.

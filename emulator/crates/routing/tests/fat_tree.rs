@@ -79,7 +79,7 @@ fn all_paths(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(100))]
+    #![proptest_config(crate::cases::cases(100))]
 
     /// A path is one of those listed, and none is found just where the list is empty.
     #[test]

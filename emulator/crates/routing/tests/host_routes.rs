@@ -48,7 +48,7 @@ fn receives(topology: &Topology, from: NodeId, hop: NextHop) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(60))]
+    #![proptest_config(crate::cases::cases(60))]
 
     #[test]
     fn the_routes_lead_from_any_server_to_any_other(topology in any_network(), picks in prop::collection::vec(0usize..7, 12)) {

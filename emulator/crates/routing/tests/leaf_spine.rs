@@ -22,7 +22,7 @@ fn any_leaf_spine() -> impl Strategy<Value = Topology> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(crate::cases::cases(400))]
 
     /// The scheme computes the same path as `ecmp`, which searches the live network, from the same
     /// draw of the same flow, except for detours by a third leaf, which it does not make. Within a

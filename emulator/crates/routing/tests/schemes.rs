@@ -65,7 +65,7 @@ fn half_hops(topology: &Topology, path: &[u32]) -> u32 {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(160))]
+    #![proptest_config(crate::cases::cases(160))]
 
     /// The links of every path are alive and connect; link-state schemes find a shortest path
     /// whenever one exists, and no scheme returns a path if none exists.

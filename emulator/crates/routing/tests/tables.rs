@@ -105,7 +105,7 @@ fn model(topology: &Topology, failures: &Failures, keep: impl Fn(u32) -> bool) -
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(crate::cases::cases(400))]
 
     #[test]
     fn tables_reach_what_the_model_reaches_by_paths_of_the_model(
@@ -270,7 +270,7 @@ fn likely(tables: &Tables, [source, destination]: [NodeId; 2]) -> BTreeMap<[u32;
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(crate::cases::cases(64))]
 
     /// Includes servers whose ToRs are in several clusters: the core carries traffic between
     /// clusters.
@@ -333,7 +333,7 @@ fn planned(racks: &Racks, used: &[f64]) -> (Vec<RackDetours>, Vec<(usize, usize)
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(crate::cases::cases(48))]
 
     /// With detours every flow arrives too, over live links, by at most two relays, which are in
     /// other racks; and each node on the path has a route for the flow's packets. Without detours

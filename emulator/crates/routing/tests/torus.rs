@@ -3,6 +3,7 @@
 use crate::common;
 
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
 use common::{assert_walks, build};
 use cubeyard_routing::random::Draws;
@@ -15,10 +16,14 @@ use cubeyard_routing::{FailureKind, Failures, PathSet, Router};
 use cubeyard_topology::Topology;
 use proptest::prelude::*;
 
-fn camcube() -> (Topology, Shape) {
-    let topology = build(r#"{"family":"torus3d","x":20,"y":20,"z":20}"#);
-    let shape = Shape::new(&topology).unwrap();
-    (topology, shape)
+/// The paper's network of 8,000 servers, built once.
+fn camcube() -> &'static (Topology, Shape) {
+    static CAMCUBE: LazyLock<(Topology, Shape)> = LazyLock::new(|| {
+        let topology = build(r#"{"family":"torus3d","x":20,"y":20,"z":20}"#);
+        let shape = Shape::new(&topology).unwrap();
+        (topology, shape)
+    });
+    &CAMCUBE
 }
 
 #[test]
@@ -44,15 +49,15 @@ fn diameter_and_mean_are_those_published() {
 #[test]
 fn tcp_paths_are_disjoint_and_short() {
     let (topology, shape) = camcube();
-    let none = Failures::none(&topology);
+    let none = Failures::none(topology);
     let source = topology.node_by_name("(3,17,9)").unwrap();
     let mut paths = PathSet::default();
     for destination in (0..shape.servers()).filter(|&server| server != source) {
-        disjoint_paths(&shape, source, destination, &mut paths);
+        disjoint_paths(shape, source, destination, &mut paths);
         assert!(paths.len() >= 3);
         let mut used = BTreeSet::new();
         for path in paths.iter() {
-            assert_walks(&topology, source, destination, path, &none);
+            assert_walks(topology, source, destination, path, &none);
             assert!(path.len() as u32 <= shape.distance(source, destination) + 2);
             assert!(
                 path.iter().all(|&directed| used.insert(directed)),
@@ -66,7 +71,7 @@ fn tcp_paths_are_disjoint_and_short() {
 #[test]
 fn table_1_comes_out_exactly() {
     let (_, shape) = camcube();
-    let none = link_stress(&aggregation_loads(&shape, 4321, false));
+    let none = link_stress(&aggregation_loads(shape, 4321, false));
     let expected = LinkStress {
         links_used: 7999,
         packets: 120_000,
@@ -76,7 +81,7 @@ fn table_1_comes_out_exactly() {
         maximum: 4000,
     };
     assert_eq!(none, expected);
-    let full = link_stress(&aggregation_loads(&shape, 4321, true));
+    let full = link_stress(&aggregation_loads(shape, 4321, true));
     let expected = LinkStress {
         links_used: 7999,
         packets: 7999,
@@ -95,7 +100,7 @@ fn table_1_comes_out_exactly() {
 fn the_routing_service_spreads_as_published() {
     let (topology, shape) = camcube();
     for seed in 0..3 {
-        let stress = link_stress(&routing_service_loads(&shape, 4321, Ties::Up, seed));
+        let stress = link_stress(&routing_service_loads(shape, 4321, Ties::Up, seed));
         assert_eq!(stress.packets, 120_000);
         assert!((19_450..19_750).contains(&stress.links_used), "{stress:?}");
         assert_eq!(
@@ -104,7 +109,7 @@ fn the_routing_service_spreads_as_published() {
         );
         assert!((1_440..1_540).contains(&stress.maximum), "{stress:?}");
     }
-    let service = Multipath::new(&topology, Failures::none(&topology)).unwrap();
+    let service = Multipath::new(topology, Failures::none(topology)).unwrap();
     let mut path = Vec::new();
     for server in 0..shape.servers() {
         service.route(server, 4321, u64::from(server), &mut path).unwrap();
@@ -117,7 +122,7 @@ fn the_routing_service_spreads_as_published() {
 fn cache_hops_are_those_published() {
     let (_, shape) = camcube();
     let hops = cache_lookups(
-        &shape,
+        shape,
         &Lookups {
             keys: 1_000_000,
             exponent: 1.5,
@@ -148,14 +153,14 @@ fn cache_hops_are_those_published() {
 fn a_lookup_prefers_the_primary() {
     let (topology, shape) = camcube();
     let at = |name: &str| topology.node_by_name(name).unwrap();
-    let secondaries = secondary_replicas(&shape, at("(0,0,0)"));
+    let secondaries = secondary_replicas(shape, at("(0,0,0)"));
     assert!(secondaries.contains(&at("(5,15,5)")));
     let mut draws = Draws::new(1);
     assert_eq!(
-        nearest_replica(&shape, at("(1,0,0)"), at("(0,0,0)"), &secondaries, &mut draws),
+        nearest_replica(shape, at("(1,0,0)"), at("(0,0,0)"), &secondaries, &mut draws),
         None
     );
-    let near = nearest_replica(&shape, at("(5,14,6)"), at("(0,0,0)"), &secondaries, &mut draws).unwrap();
+    let near = nearest_replica(shape, at("(5,14,6)"), at("(0,0,0)"), &secondaries, &mut draws).unwrap();
     assert_eq!(secondaries[near], at("(5,15,5)"));
 }
 
@@ -168,11 +173,11 @@ fn the_distribution_tree_saves_links() {
         let mut servers: Vec<u32> = (0..shape.servers()).collect();
         Draws::new(3).shuffle(&mut servers);
         let members = &servers[..(share * f64::from(shape.servers())) as usize];
-        let own = join_tree(&shape, root, members, |at| join_by_corners(&shape, at, root))
+        let own = join_tree(shape, root, members, |at| join_by_corners(shape, at, root))
             .edges
             .len();
         // The base: fixed poll order, the first link (x+, x-, y+, ...) on a shortest path.
-        let base = join_tree(&shape, root, members, |at| {
+        let base = join_tree(shape, root, members, |at| {
             (0..3)
                 .find_map(|axis| {
                     let nearer = shape.nearer(at, root, axis, Ties::Up);
@@ -214,7 +219,7 @@ fn joins_never_stray() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(crate::cases::cases(48))]
 
     /// Keys go to a nearest live server; one more failure moves that server's keys only, to live
     /// ones.
@@ -247,24 +252,24 @@ proptest! {
 #[test]
 fn ties_among_heirs_spread() {
     let (_, shape) = camcube();
-    let map = KeyMap::new(&shape);
+    let map = KeyMap::new(shape);
     let alive = |server: u32| server != 4321;
     let mut heirs = std::collections::BTreeMap::new();
     for key in 0..6000 {
         *heirs
-            .entry(map.server_of(&shape, key, 4321, alive).unwrap())
+            .entry(map.server_of(shape, key, 4321, alive).unwrap())
             .or_insert(0) += 1;
     }
     assert_eq!(heirs.len(), 6);
     assert!(heirs.values().all(|keys| (850..1150).contains(keys)), "{heirs:?}");
-    assert_eq!(map.server_of(&shape, 1, 4321, |_| false), None);
+    assert_eq!(map.server_of(shape, 1, 4321, |_| false), None);
 }
 
 #[test]
 fn a_flow_alone_congests_where_its_paths_meet() {
     let (topology, shape) = camcube();
     let at = |name: &str| topology.node_by_name(name).unwrap();
-    let flow = |to: &str| saturated_flow(&shape, at("(0,0,0)"), at(to), Ties::Up, Ways::Drawn);
+    let flow = |to: &str| saturated_flow(shape, at("(0,0,0)"), at(to), Ties::Up, Ways::Drawn);
     // A straight line is one path; a square's two paths do not meet; a flat one's do, on the long
     // edge.
     assert_eq!((flow("(5,0,0)").delivered, flow("(5,0,0)").carried), (1.0, 5.0));
@@ -275,7 +280,7 @@ fn a_flow_alone_congests_where_its_paths_meet() {
     assert_eq!(flow("(0,0,0)").delivered, 0.0);
     // Of a corner's three paths, two meet one hop before the end if each server fills its links in
     // a fixed order.
-    let corner = |order| saturated_flow(&shape, 0, at("(1,1,1)"), Ties::Up, order).delivered;
+    let corner = |order| saturated_flow(shape, 0, at("(1,1,1)"), Ties::Up, order).delivered;
     assert_eq!((corner(Ways::Drawn), corner(Ways::First)), (3.0, 2.0));
 }
 
@@ -288,12 +293,12 @@ proptest! {
         for ways in [Ways::Drawn, Ways::First] {
             let path = |seed: u64| {
                 let mut path = Vec::new();
-                append_shortest(&shape, from, to, ways, &mut Draws::new(seed), &mut path);
+                append_shortest(shape, from, to, ways, &mut Draws::new(seed), &mut path);
                 path
             };
             let found = path(seed);
             prop_assert_eq!(found.len() as u32, shape.distance(from, to));
-            assert_walks(&topology, from, to, &found, &Failures::none(&topology));
+            assert_walks(topology, from, to, &found, &Failures::none(topology));
             prop_assert!(ways == Ways::Drawn || path(!seed) == found);
         }
     }
@@ -309,7 +314,7 @@ proptest! {
         order in prop::sample::select(vec![Ways::Drawn, Ways::First]),
     ) {
         let (_, shape) = camcube();
-        let flow = saturated_flow(&shape, 0, destination, ties, order);
+        let flow = saturated_flow(shape, 0, destination, ties, order);
         let ways = (0..3).flat_map(|axis| shape.nearer(0, destination, axis, ties)).filter(|&nearer| nearer).count();
         let hops = f64::from(shape.distance(0, destination));
         prop_assert!(flow.delivered >= 1.0 - 1e-9 && flow.delivered <= ways as f64 + 1e-9);

@@ -4,6 +4,9 @@
 
 #![allow(clippy::unwrap_used)]
 
+#[path = "../../topology/tests/cases.rs"]
+mod cases;
+
 use std::time::Duration;
 
 use cubeyard_sandbox::Module;
@@ -253,7 +256,7 @@ fn what_its_process_raises_ends_a_trial() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(cases::cases(64))]
 
     /// For any answers of a process, a trial ends, and its calls are within its fuel.
     #[test]

@@ -3,6 +3,9 @@
 
 #![allow(clippy::unwrap_used)]
 
+#[path = "../../topology/tests/cases.rs"]
+mod cases;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -253,7 +256,7 @@ fn what_is_refused_says_what_to_do() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(cases::cases(64))]
 
     /// Any bytes, also those of a module with some of them changed, are refused or run to an end.
     #[test]

@@ -1,6 +1,9 @@
 //! The front of a search is that of an exhaustive one, which plans and predicts every candidate;
 //! nothing depends on time.
 
+#[path = "../../topology/tests/cases.rs"]
+mod cases;
+
 use std::sync::atomic::Ordering;
 
 use cubeyard_plan::{Book, PlanSpec, builtin_book, plan};
@@ -126,7 +129,7 @@ fn objectives() -> impl Strategy<Value = Vec<&'static str>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: (12 * ProptestConfig::default().cases / 256).max(3), ..ProptestConfig::default() })]
+    #![proptest_config(cases::cases(12))]
 
     #[test]
     fn the_front_is_that_of_an_exhaustive_search(

@@ -2,6 +2,9 @@
 //! with everything it uses. `bin/check-crates.py` finds a file that is not named here.
 #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up should fail")]
 
+#[path = "../../topology/tests/cases.rs"]
+mod cases;
+
 mod controllers;
 mod degraded;
 mod distances;

@@ -113,7 +113,7 @@ fn without_a_hot_rack_nobody_detours() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(crate::cases::cases(24))]
 
     /// Adaptive balancing never loads a link more than ECMP does; every path joins its ends over
     /// live links, drops what ECMP drops, and does not depend on the number of threads.

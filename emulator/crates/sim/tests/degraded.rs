@@ -62,7 +62,7 @@ fn abt(document: &Value) -> f64 {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(crate::cases::cases(48))]
 
     #[test]
     fn a_limit_that_limits_nothing_changes_nothing(

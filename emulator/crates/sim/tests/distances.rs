@@ -65,7 +65,7 @@ fn any_topology() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(crate::cases::cases(48))]
     #[test]
     fn sixty_four_at_once_are_as_good_as_one_by_one(
         spec in any_topology(),

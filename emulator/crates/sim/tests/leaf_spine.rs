@@ -16,7 +16,7 @@ fn abt_and_bound(spec: &Value, routing: &str) -> (f64, f64) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..crate::cases::cases(64) })]
 
     /// No choice of paths beats the closed form, and where there is no choice, or none that matters
     /// because the servers' own links are the bottleneck even with all flows of a leaf on one

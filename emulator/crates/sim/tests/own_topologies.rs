@@ -108,7 +108,7 @@ fn full_dragonflies_have_the_papers_counts_and_diameter() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(40) })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..crate::cases::cases(40) })]
 
     /// A plane has the distances of a three-dimensional torus of depth 1, and its closed forms
     /// agree with a search.

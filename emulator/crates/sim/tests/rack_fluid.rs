@@ -65,7 +65,7 @@ fn single_servers_agree_with_the_flow_engine() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(32))]
+    #![proptest_config(crate::cases::cases(32))]
 
     /// No job ends before its most loaded rack could have sent its data. A balanced job is slower
     /// by at most the controllers' first periods. A second run gives the same result.

@@ -1,5 +1,6 @@
 //! BSR in virtual time, on 16 and 64 servers. `[bcube §4, §7.5]`
 
+use crate::cases::short_or_long;
 use crate::network;
 
 use std::net::Ipv4Addr;
@@ -213,7 +214,7 @@ fn all_to_all_loads_every_link_alike_and_stays_so() {
 
 #[test]
 fn adaptation_evens_out_a_load_that_chance_made_uneven() {
-    for seed in 0..4 {
+    for seed in 0..short_or_long(1, 4) {
         let mut network = Bcube::whole(4, 2, seed);
         permutation(&mut network, seed);
         network.run(2.0);
@@ -237,7 +238,7 @@ fn what_answers_a_transfer_keeps_no_path_from_another() {
     // The complete graph of 00, 01 and 10: four transfers that can have four disjoint ways, each
     // answered by next to nothing. [bcube §3.4, Theorem 4]
     let transfers = [(0, 1), (0, 4), (1, 4), (4, 1)];
-    for seed in 0..12 {
+    for seed in 0..short_or_long(3, 12) {
         let mut network = Bcube::whole(4, 1, seed);
         let sent: Vec<usize> = (0..)
             .zip(transfers)
@@ -372,7 +373,7 @@ fn forged_messages_change_nothing() {
 }
 
 proptest! {
-    #![proptest_config(network::cases(12))]
+    #![proptest_config(crate::cases::cases(12))]
 
     /// For any silent failures, every flow whose ends are still connected flows again after half a
     /// minute: three seconds of silence, an adaptation, a few rounds of probing.

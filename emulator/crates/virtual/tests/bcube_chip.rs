@@ -46,7 +46,7 @@ fn fault() -> impl Strategy<Value = Fault> {
 }
 
 proptest! {
-    #![proptest_config(network::cases(12))]
+    #![proptest_config(crate::cases::cases(12))]
     #[test]
     fn the_chip_carries_what_the_protocols_own_code_carries(
         size in prop_oneof![Just((4, 1)), Just((2, 2)), Just((3, 1)), Just((2, 3))],

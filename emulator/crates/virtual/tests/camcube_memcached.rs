@@ -207,7 +207,7 @@ enum Step {
 }
 
 proptest! {
-    #![proptest_config(crate::network::cases(24))]
+    #![proptest_config(crate::cases::cases(24))]
 
     /// Random commands through random servers leave the values that one map would have.
     #[test]

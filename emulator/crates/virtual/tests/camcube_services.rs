@@ -62,7 +62,7 @@ fn aggregation_takes_the_links_of_table_1() {
 }
 
 proptest! {
-    #![proptest_config(crate::network::cases(12))]
+    #![proptest_config(crate::cases::cases(12))]
 
     /// Words of random texts, in packets that hold a few words each: the sum is that of one server
     /// alone.

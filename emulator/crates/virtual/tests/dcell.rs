@@ -112,7 +112,7 @@ fn fail(network: &mut Network, cables: f64, servers: f64, seed: u64) {
 }
 
 proptest! {
-    #![proptest_config(crate::network::cases(12))]
+    #![proptest_config(crate::cases::cases(12))]
 
     /// The tables of all servers together take each packet where the model's DFR takes it, and
     /// nowhere else.

@@ -280,7 +280,7 @@ fn names_and_numbers_are_given_once() {
 }
 
 proptest! {
-    #![proptest_config(crate::network::cases(8))]
+    #![proptest_config(crate::cases::cases(8))]
 
     /// Keys of failed servers are answered for by their heirs, for a user's service as for any
     /// other.

@@ -75,7 +75,7 @@ fn fitting(answer: &str) -> String {
 }
 
 proptest! {
-    #![proptest_config(crate::network::cases(6))]
+    #![proptest_config(crate::cases::cases(6))]
 
     #[test]
     fn the_module_does_what_the_built_in_service_does(

@@ -113,7 +113,7 @@ fn it_grows_while_the_run_does_and_can_be_left_out() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(crate::cases::cases(24))]
     /// Frames are exact to a rounding of a thousandth: with their lengths they give what a link
     /// carried in all.
     #[test]

@@ -215,7 +215,7 @@ fn requests_of_a_time_are_told_with_what_became_of_them() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(40))]
+    #![proptest_config(crate::cases::cases(40))]
     #[test]
     fn every_request_is_answered_once_and_the_same_seed_answers_alike(
         seed: u64,

@@ -6,6 +6,11 @@ use cubeyard_sim::packet::rules::{Growth, Marks, Recovery, Transport};
 use cubeyard_sim::packet::wheel::NEVER;
 
 use crate::bench::{Dumbbell, MS, PACKET, PAYLOAD, US, delivered_between, rules};
+use crate::cases::short_or_long;
+
+/// Ratios of random losses, with the seconds after which the mean window is known. The least takes
+/// five million packets.
+const LOSSES: [(f64, u64); 3] = [(1e-4, 600), (1e-3, 200), (1e-2, 100)];
 
 fn gigabit(pairs: u32) -> Dumbbell {
     Dumbbell {
@@ -65,7 +70,7 @@ fn one_flow_fills_the_line_with_a_product_of_queue_and_three_quarters_without() 
 
 #[test]
 fn throughput_falls_with_the_root_of_loss() {
-    for (loss, secs) in [(1e-4, 600), (1e-3, 200), (1e-2, 100)] {
+    for &(loss, secs) in &LOSSES[short_or_long(1, 0)..] {
         let bell = Dumbbell {
             access_bits: 100e9,
             bottleneck_bits: 100e9,
@@ -88,7 +93,7 @@ fn throughput_falls_with_the_root_of_loss() {
 
 #[test]
 fn packets_wait_as_in_an_m_d_1_queue() {
-    for load in [0.5, 0.8] {
+    for &load in short_or_long(&[0.8][..], &[0.8, 0.5]) {
         let service = Link::new(1e9, 0, 0, 0).time_of(PACKET);
         let mut rules = rules();
         rules.transport = Transport::Udp {
@@ -282,7 +287,7 @@ fn mean_window(growth: Growth, apart: u64, round_trip: u64, losses: u64) -> f64 
 /// / p).
 #[test]
 fn cubic_s_mean_window_is_the_standard_s() {
-    for (apart, losses) in [(10_000, 60), (100_000, 24)] {
+    for &(apart, losses) in short_or_long(&[(10_000, 60)][..], &[(10_000, 60), (100_000, 24)]) {
         let window = mean_window(Growth::Cubic, apart, SECOND / 10, losses);
         let expected = 1.054 * (0.1 * apart as f64).powf(0.75);
         assert!((window / expected - 1.0).abs() < 0.1, "{window} for {expected}");
@@ -312,7 +317,7 @@ fn cubic_is_as_fast_as_reno_where_round_trips_are_short() {
 /// acknowledgements of each packet.
 #[test]
 fn scattered_random_losses_leave_selective_acknowledgements_mathis_window() {
-    for (loss, secs) in [(1e-4, 600), (1e-3, 200), (1e-2, 100)] {
+    for &(loss, secs) in &LOSSES[short_or_long(1, 0)..] {
         let mut rules = rules();
         rules.recovery = Recovery::Sack;
         let bell = Dumbbell {

@@ -23,14 +23,12 @@ pub fn build(json: &str) -> Topology {
 }
 
 /// The seed is fixed, so every machine tries the same cases; failures print their input.
-/// `PROPTEST_CASES=2560` tries ten times as many cases.
-pub fn cases(cases: u32) -> ProptestConfig {
+pub fn cases(number: u32) -> ProptestConfig {
     ProptestConfig {
-        cases: (cases * ProptestConfig::default().cases / 256).max(8),
         failure_persistence: None,
         max_global_rejects: u32::MAX,
         rng_seed: proptest::test_runner::RngSeed::Fixed(20_090_817),
-        ..ProptestConfig::default()
+        ..crate::cases::cases(number)
     }
 }
 

@@ -17,19 +17,9 @@ use cubeyard_dataplane::settings::Given;
 use cubeyard_routing::bcube::{Hops, Shape, Taken, shortest_parallel};
 use cubeyard_topology::{BcubeSpec, NodeId, TopologySpec};
 use cubeyard_virtual::{Network, Options};
-use proptest::prelude::ProptestConfig;
 
 /// Rate of every link.
 pub const RATE_BITS_PER_SEC: f64 = 100e6;
-
-/// `number` cases of a property in the long run; fewer with the short run's `PROPTEST_CASES`.
-pub fn cases(number: u32) -> ProptestConfig {
-    ProptestConfig {
-        cases: (number * ProptestConfig::default().cases / 256).max(3),
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    }
-}
 
 pub struct Bcube {
     network: Network,
