@@ -5,15 +5,20 @@
 #[path = "../../topology/tests/cases.rs"]
 mod cases;
 
+mod beside;
 mod controllers;
 mod degraded;
 mod distances;
+mod engines;
 mod figures;
+mod given_paths;
 mod golden;
 mod leaf_spine;
 mod maxmin;
 mod odd;
+mod outline;
 mod own_topologies;
 mod predictions;
 mod published_abt;
 mod rack_fluid;
+mod routed;
