@@ -126,17 +126,25 @@ fn neighbours(fabric: &Fabric, server: u32) -> BTreeMap<String, String> {
         .collect()
 }
 
+/// All of them on one network: the kernel takes half a second of a processor to verify each of its
+/// twenty chips.
 #[test]
-fn hosts_reach_each_other_by_pmacs_and_flows_take_the_paths_that_were_told() {
-    if !can_emulate("hosts_reach_each_other_by_pmacs_and_flows_take_the_paths_that_were_told") {
+fn a_fat_tree_of_chips_carries_and_tells() {
+    if !can_emulate("a_fat_tree_of_chips_carries_and_tells") {
         return;
     }
     let mut fabric = Fabric::build();
+    hosts_reach_each_other_by_pmacs_and_flows_take_the_paths_that_were_told(&mut fabric);
+    an_edge_switch_tells_its_hosts(&mut fabric);
+    what_a_chip_drops_is_among_the_runs_drops(&mut fabric);
+}
+
+fn hosts_reach_each_other_by_pmacs_and_flows_take_the_paths_that_were_told(fabric: &mut Fabric) {
     for source_port in 40_000..40_004 {
         assert_eq!(fabric.lost(&all(), source_port), []);
     }
     for server in all() {
-        let known = neighbours(&fabric, server);
+        let known = neighbours(fabric, server);
         assert_eq!(known.len(), 15);
         for other in all().into_iter().filter(|&other| other != server) {
             let (edge, port) = fabric.tree.edge_of(other);
@@ -234,12 +242,7 @@ fn uplink_of(tree: &Tree, edge: u32) -> u32 {
     found.expect("an uplink") as u32
 }
 
-#[test]
-fn an_edge_switch_tells_its_hosts_and_refuses_what_is_no_chip() {
-    if !can_emulate("an_edge_switch_tells_its_hosts_and_refuses_what_is_no_chip") {
-        return;
-    }
-    let mut fabric = Fabric::build();
+fn an_edge_switch_tells_its_hosts(fabric: &mut Fabric) {
     assert_eq!(fabric.lost(&[0, 1, 9], 40_000), []);
     let edge = fabric.tree.edge_of(0).0;
     let inspected = fabric.inspect(edge);
@@ -255,6 +258,10 @@ fn an_edge_switch_tells_its_hosts_and_refuses_what_is_no_chip() {
         addresses,
         [&json!(address(0).to_string()), &json!(address(1).to_string())]
     );
+}
+
+#[test]
+fn what_is_no_chip_is_refused() {
     let wider = describe(
         &json!({"family": "fat_tree", "ports": 6, "layers": 3}),
         &fresh_run(),
@@ -314,12 +321,7 @@ fn a_host_that_falls_silent_is_forgotten_and_comes_back() {
     assert_eq!(fabric.lost(&[0, 1, 9], 40_000), []);
 }
 
-#[test]
-fn what_a_chip_drops_is_among_the_runs_drops() {
-    if !can_emulate("what_a_chip_drops_is_among_the_runs_drops") {
-        return;
-    }
-    let mut fabric = Fabric::build();
+fn what_a_chip_drops_is_among_the_runs_drops(fabric: &mut Fabric) {
     assert_eq!(fabric.lost(&[0, 9], 40_000), []);
     fabric.host.ask("subscribe", json!({"run": fabric.run}));
     // Give the server a static neighbour entry for a host that does not exist.

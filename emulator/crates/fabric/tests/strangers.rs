@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use common::{Container, Host, can_emulate, connect, describe, fresh_run, row};
 use cubeyard_fabric::host::namespace;
@@ -127,9 +127,15 @@ fn a_process_that_was_not_started_for_the_server_is_not_wired_and_not_ended() {
     host.ask("wire", json!({"run": run, "pids": {"0": first, "1": second}}));
     // The fabric ends the processes of the run's containers once the owner has disconnected.
     drop(owner);
-    std::thread::sleep(Duration::from_secs(4));
     let [ours, also_ours, others] = &mut containers;
-    assert!(ours.has_ended() && also_ours.has_ended());
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while !(ours.has_ended() && also_ours.has_ended()) {
+        assert!(
+            Instant::now() < deadline,
+            "containers of a run without an owner still run"
+        );
+        std::thread::sleep(Duration::from_millis(50));
+    }
     assert!(!others.has_ended() && stranger.is_untouched());
 }
 

@@ -8,6 +8,7 @@ use std::sync::OnceLock;
 
 use cubeyard_dataplane::address::{SEGMENT_PREFIX_BITS, exit_segment, segment};
 use cubeyard_dataplane::catalog::{ForwardingKind, PROTOCOLS};
+use cubeyard_dataplane::object::KernelObject;
 use cubeyard_routing::hash::{self, FiveTuple};
 use cubeyard_routing::tables::Hop;
 use nix::sched::CloneFlags;
@@ -95,7 +96,7 @@ pub fn probe() -> Probe {
         bridges: note("bridges", in_scratch_namespace(try_bridge)),
         htb: note("htb", in_scratch_namespace(try_shaping)),
         netem: note("netem", in_scratch_namespace(|socket| try_queue(socket, "netem"))),
-        ebpf: note("ebpf", try_programs()),
+        ebpf: note("ebpf", try_programs(|_| true)),
         vxlan: note("vxlan", in_scratch_namespace(try_tunnel)),
         strangers: note("strangers", in_scratch_namespace(|_| try_rules())),
         path_hash: note("path_hash", in_scratch_namespace(try_hash)),
@@ -104,6 +105,14 @@ pub fn probe() -> Probe {
         mptcp: note("mptcp", in_scratch_namespace(|_| try_mptcp())),
         reasons,
     }
+}
+
+/// Tests what a run needs, but not the programs of chips, which the kernel takes seconds of a
+/// processor to verify: every test of networks begins with it.
+pub fn try_without_chips() -> Result<()> {
+    in_scratch_namespace(try_bridge)?;
+    in_scratch_namespace(try_shaping)?;
+    try_programs(|object| object.own_tables.is_none())
 }
 
 /// Number of processors.
@@ -370,10 +379,12 @@ fn try_hash(socket: &mut Netlink) -> Result<()> {
 }
 
 /// Loads the objects of all protocols, each on separate interfaces: a hook takes one program.
-fn try_programs() -> Result<()> {
+fn try_programs(is_tried: impl Fn(KernelObject) -> bool) -> Result<()> {
     let forwardings = PROTOCOLS.iter().flat_map(|entry| entry.forwardings);
     for forwarding in forwardings {
-        if let ForwardingKind::Kernel(object) = forwarding.kind {
+        if let ForwardingKind::Kernel(object) = forwarding.kind
+            && is_tried(object)
+        {
             in_scratch_namespace(|socket| try_object(socket, &Programs::load(object, forwarding.tables)?))?;
         }
     }

@@ -57,7 +57,7 @@ mod tests {
 
     #[test]
     fn packets_of_ipv6_are_counted_by_their_bytes() {
-        if !crate::host::probe::probe().can_emulate() {
+        if crate::host::probe::try_without_chips().is_err() {
             assert!(std::env::var_os("CI").is_none(), "in CI nothing may skip");
             return;
         }

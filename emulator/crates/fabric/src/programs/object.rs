@@ -413,18 +413,17 @@ mod tests {
     use cubeyard_dataplane::tables::{HexBytes, TableKind, TableUpdate};
 
     use super::*;
-    use crate::host::probe::probe;
+    use crate::host::probe::try_without_chips;
 
     /// Every table of every protocol's object that has entries by key, in the kernel.
     #[test]
     fn entries_by_key_are_set_removed_and_cleared() {
-        if !probe().can_emulate() {
+        if let Err(error) = try_without_chips() {
             assert!(
                 std::env::var_os("CI").is_none(),
-                "in CI nothing may skip: {:?}",
-                probe().reasons
+                "in CI nothing may skip: {error}"
             );
-            eprintln!("skipped: this host cannot emulate");
+            eprintln!("skipped: this host cannot emulate: {error}");
             return;
         }
         let forwardings = PROTOCOLS.iter().flat_map(|entry| entry.forwardings);
@@ -432,7 +431,8 @@ mod tests {
             let ForwardingKind::Kernel(object) = forwarding.kind else {
                 continue;
             };
-            let mut programs = Programs::load(object, forwarding.tables).expect("it loads");
+            // Without its programs, which take the kernel seconds of a processor to verify.
+            let mut opened = open(object).expect("it opens");
             for schema in forwarding
                 .tables
                 .iter()
@@ -444,7 +444,8 @@ mod tests {
                     value,
                 };
                 let (set, remove) = (update(Some(HexBytes(vec![2; schema.value_bytes]))), update(None));
-                let table = programs.tables.get_mut(schema.name).expect("a table");
+                let map = opened.take_map(schema.name).expect("a map");
+                let mut table = Table::open(map, schema).expect("a table");
                 for _ in 0..2 {
                     table.apply(&set).expect("an entry can be set");
                     assert_eq!(table.get(&set.key.0), set.value.clone().map(|value| value.0));
