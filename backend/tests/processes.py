@@ -5,7 +5,9 @@ from __future__ import annotations
 import atexit
 import json
 import os
+import select
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -16,8 +18,9 @@ from pathlib import Path
 from typing import Any, Self
 
 PROGRAM = [sys.executable, "-m", "cubeyard.cli"]
-
-
+COMMAND_SECS = 300
+NO_DATABASE = {"DATABASE_URL": "postgresql://nobody@127.0.0.1:9/nothing"}
+"""An address without a database: every connection fails."""
 NO_BYTECODE, BYTECODE_AT = "PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX"
 
 
@@ -37,6 +40,47 @@ def bytecode_folder() -> str:
     folder = tempfile.mkdtemp(prefix="cubeyard-tests-bytecode-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
+
+
+def command(
+    home: Path, *arguments: str, stdin: bytes = b"", text: bool = False, **more: str
+) -> subprocess.CompletedProcess[Any]:
+    """`cubeyard ARGUMENTS`, by a fork of a process that has imported it (`program.py`). Tests of
+    the process itself, its signals and its terminal start `PROGRAM`."""
+    with tempfile.TemporaryDirectory(prefix="cubeyard-tests-command-") as name:
+        folder = Path(name)
+        for stream, data in (("in", stdin), ("out", b""), ("err", b"")):
+            (folder / stream).write_bytes(data)
+        given = environment(home, **more)
+        request = {"arguments": arguments, "environment": given, "at": str(Path.cwd()), "folder": name}
+        forks = _forks()
+        assert forks.stdin is not None
+        assert forks.stdout is not None
+        forks.stdin.write(json.dumps(request).encode() + b"\n")
+        forks.stdin.flush()
+        if not select.select([forks.stdout], [], [], COMMAND_SECS)[0]:
+            os.killpg(forks.pid, signal.SIGKILL)
+            _forks.cache_clear()
+            raise subprocess.TimeoutExpired([*PROGRAM, *arguments], COMMAND_SECS, stderr=(folder / "err").read_bytes())
+        status = int(forks.stdout.readline())
+        out, err = ((folder / stream).read_bytes() for stream in ("out", "err"))
+    if text:
+        return subprocess.CompletedProcess([*PROGRAM, *arguments], status, out.decode(), err.decode())
+    return subprocess.CompletedProcess([*PROGRAM, *arguments], status, out, err)
+
+
+@cache
+def _forks() -> subprocess.Popen[bytes]:
+    started = subprocess.Popen(
+        [sys.executable, "-m", "tests.program"],
+        cwd=Path(__file__).parents[1],
+        env=environment(Path.home()),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+    )
+    atexit.register(started.communicate)
+    return started
 
 
 class Server:

@@ -6,20 +6,13 @@ import json
 import subprocess
 from pathlib import Path
 
-from tests.processes import PROGRAM, environment
+from tests.processes import NO_DATABASE, command
 
 SPEC = '{"family":"bcube","n":4,"k":1}'
 
 
 def cubeyard(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*PROGRAM, "life", *arguments],
-        capture_output=True,
-        text=True,
-        env=environment(home, DATABASE_URL="postgresql://nobody@127.0.0.1:9/nothing"),
-        timeout=60,
-        check=False,
-    )
+    return command(home, "life", *arguments, text=True, **NO_DATABASE)
 
 
 def test_a_life_gives_its_document_and_its_table(tmp_path: Path) -> None:

@@ -6,20 +6,13 @@ import json
 import subprocess
 from pathlib import Path
 
-from tests.processes import PROGRAM, environment
+from tests.processes import NO_DATABASE, command
 
 SPEC = json.dumps({"family": "bcube", "n": 4, "k": 1})
 
 
 def cubeyard(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*PROGRAM, "paths", *arguments, "--spec", SPEC],
-        capture_output=True,
-        text=True,
-        env=environment(home, DATABASE_URL="postgresql://nobody@127.0.0.1:9/nothing"),
-        timeout=60,
-        check=False,
-    )
+    return command(home, "paths", *arguments, "--spec", SPEC, text=True, **NO_DATABASE)
 
 
 def test_paths_are_printed_the_shortest_first(tmp_path: Path) -> None:

@@ -16,19 +16,13 @@ from cubeyard.experiments.fault_kinds import KINDS
 from cubeyard.experiments.fault_text import EXAMPLES
 from cubeyard.reports.session import AMOUNTS
 from tests.conftest import PAPER
-from tests.processes import PROGRAM, environment
+from tests.processes import NO_DATABASE, command
 
 SMALL = {"family": "bcube", "n": 4, "k": 1}
 
 
 def cubeyard(home: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
-        [*PROGRAM, *arguments],
-        capture_output=True,
-        env=environment(home, DATABASE_URL="postgresql://nobody@127.0.0.1:9/nothing"),
-        timeout=300,
-        check=False,
-    )
+    return command(home, *arguments, **NO_DATABASE)
 
 
 def predicted(home: Path, spec: dict[str, Any], *arguments: str) -> dict[str, Any]:
@@ -113,16 +107,14 @@ def test_a_link_carries_less_as_an_emulation_would_be_told(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("command", "option"), [("predict", ("--fail", "links=5%")), ("simulate", ("--fault", "down=5% of links"))]
+    ("name", "option"), [("predict", ("--fail", "links=5%")), ("simulate", ("--fault", "down=5% of links"))]
 )
-def test_a_share_that_is_none_is_named(tmp_path: Path, command: str, option: tuple[str, str]) -> None:
+def test_a_share_that_is_none_is_named(tmp_path: Path, name: str, option: tuple[str, str]) -> None:
     tree = {"family": "leaf_spine", "leaves": 2, "spines": 1, "servers_per_leaf": 1}
-    done = cubeyard(tmp_path, command, "--spec", json.dumps(tree), *option)
+    done = cubeyard(tmp_path, name, "--spec", json.dumps(tree), *option)
     assert done.returncode == 0, done.stderr
     assert f"{option[1]}: this strikes nothing" in done.stderr.decode()
-    assert (
-        b"strikes nothing" not in cubeyard(tmp_path, command, "--spec", json.dumps(tree), option[0], "all links").stderr
-    )
+    assert b"strikes nothing" not in cubeyard(tmp_path, name, "--spec", json.dumps(tree), option[0], "all links").stderr
 
 
 @pytest.mark.parametrize(
@@ -197,12 +189,12 @@ def test_figures_are_listed_and_recomputed(tmp_path: Path) -> None:
 
 
 def test_all_seeds_are_shown_and_one_twice_is_refused(tmp_path: Path) -> None:
-    command = ("predict", "--spec", json.dumps(SMALL), "--workload", "random-pairs")
-    shown = cubeyard(tmp_path, *command, "--seed", "2", "--seed", "5").stdout.decode()
+    words = ("predict", "--spec", json.dumps(SMALL), "--workload", "random-pairs")
+    shown = cubeyard(tmp_path, *words, "--seed", "2", "--seed", "5").stdout.decode()
     assert "All seeds" in shown
     for seed in (2, 5):
         document = predicted(tmp_path, SMALL, "--workload", "random-pairs", "--seed", str(seed))
         row = next(line.split() for line in shown.splitlines() if line.split()[:1] == [str(seed)])
         assert float(row[1].replace(",", "")) == pytest.approx(document["abt_gbps"], rel=1e-5)
     for seeds in (("--seed", "2", "--seed", "2"), ("--seed", str(2**53))):
-        assert cubeyard(tmp_path, *command, *seeds).returncode == 2
+        assert cubeyard(tmp_path, *words, *seeds).returncode == 2

@@ -6,18 +6,11 @@ import json
 import subprocess
 from pathlib import Path
 
-from tests.processes import PROGRAM, environment
+from tests.processes import NO_DATABASE, command
 
 
 def cubeyard(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*PROGRAM, "search", *arguments],
-        capture_output=True,
-        text=True,
-        env=environment(home, DATABASE_URL="postgresql://nobody@127.0.0.1:9/nothing"),
-        timeout=60,
-        check=False,
-    )
+    return command(home, "search", *arguments, text=True, **NO_DATABASE)
 
 
 def test_a_search_gives_its_document_and_1_where_no_plan_is_left(tmp_path: Path) -> None:

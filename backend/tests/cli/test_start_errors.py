@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
 import typer
 
 from cubeyard.cli.common import settings_of
-from tests.processes import PROGRAM, environment
+from tests.processes import command
 
 
 @pytest.mark.parametrize(
@@ -39,8 +38,7 @@ def test_a_start_that_fails_is_one_sentence(tmp_path: Path, kind: str) -> None:
     home = tmp_path / "home"
     home.touch()
     more = {"DATABASE_URL": "postgresql://nobody@127.0.0.1:1/x"} if kind == "no database" else {}
-    started = environment(home, CUBEYARD_LOG_LEVEL="warning", **more)
-    done = subprocess.run([*PROGRAM, "run", "--port", "0"], env=started, capture_output=True, text=True, check=False)
+    done = command(home, "run", "--port", "0", text=True, CUBEYARD_LOG_LEVEL="warning", **more)
     assert done.returncode == 1
     assert done.stderr.startswith("error: The database cannot be used.")
     assert done.stderr.count("\n") == 1, done.stderr

@@ -14,15 +14,14 @@ from pathlib import Path
 import pytest
 
 from cubeyard.kit.whole_file import whole_file
-from tests.processes import PROGRAM, environment
+from tests.processes import PROGRAM, command, environment
 
 SMALL = '{"family":"bcube","n":2,"k":1}'
 PLAN = ("--spec", SMALL)
 
 
 def run(home: Path, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
-    given = environment(home, **more)
-    return subprocess.run([*PROGRAM, *arguments], env=given, capture_output=True, text=True, check=False, timeout=90)
+    return command(home, *arguments, text=True, **more)
 
 
 def test_a_misspelt_command_is_guessed(tmp_path: Path) -> None:
@@ -91,8 +90,8 @@ def test_a_full_disk_is_one_sentence_and_a_device_stays_a_device(tmp_path: Path)
 
 def test_binary_output_is_refused_to_a_terminal(tmp_path: Path) -> None:
     main, other = pty.openpty()
-    command = [*PROGRAM, "export", *PLAN, "-f", "xlsx"]
-    done = subprocess.run(command, env=environment(tmp_path), stdout=other, stderr=subprocess.PIPE, check=False)
+    export = [*PROGRAM, "export", *PLAN, "-f", "xlsx"]
+    done = subprocess.run(export, env=environment(tmp_path), stdout=other, stderr=subprocess.PIPE, check=False)
     for end in (main, other):
         os.close(end)
     assert done.returncode == 2
