@@ -4,14 +4,16 @@ migrated and seeded one."""
 from __future__ import annotations
 
 import gc
+import json
 import os
 import shutil
 import signal
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
 from fastapi.testclient import TestClient
@@ -48,14 +50,21 @@ try fewer cases in the short run."""
 
 # The time of an example depends on the machine's load, so it never fails a test.
 hypothesis_settings.register_profile(
-    "house", deadline=None, max_examples=100 if LONG_RUN else 30, suppress_health_check=[HealthCheck.too_slow]
+    "house", deadline=None, max_examples=100 if LONG_RUN else 15, suppress_health_check=[HealthCheck.too_slow]
 )
 hypothesis_settings.load_profile("house")
 
 
 def examples(number: int) -> int:
-    """`number` examples of a property in the long run, a third of them in the short run."""
-    return number if LONG_RUN else max(5, number // 3)
+    """`number` examples of a property in the long run, a sixth of them in the short run."""
+    return number if LONG_RUN else max(4, number // 6)
+
+
+@cache
+def described() -> Any:
+    """The committed description of the API; `test_cli.py` compares it with the program's, which takes
+    a second to make."""
+    return json.loads((Path(__file__).resolve().parents[2] / "frontend/src/api/openapi.json").read_bytes())
 
 
 T = TypeVar("T")

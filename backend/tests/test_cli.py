@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from cubeyard.kit import schema
-from tests.conftest import PAPER, SMALL
+from tests.conftest import PAPER, SMALL, described
 from tests.processes import NO_DATABASE, PROGRAM, command, environment
 
 
@@ -133,10 +133,7 @@ def test_export_writes_a_file_whole_or_not_at_all(tmp_path: Path) -> None:
 
 def test_the_committed_api_description_is_the_program_s(tmp_path: Path) -> None:
     done = command(tmp_path, "openapi")
-    committed = Path(__file__).resolve().parents[2] / "frontend" / "src" / "api" / "openapi.json"
-    assert json.loads(done.stdout) == json.loads(committed.read_text()), (
-        "run `cubeyard openapi -o frontend/src/api/openapi.json`"
-    )
+    assert json.loads(done.stdout) == described(), "run `cubeyard openapi -o frontend/src/api/openapi.json`"
 
 
 def test_tokens_and_tables_from_the_command_line(tmp_path: Path, empty_url: str) -> None:

@@ -3,16 +3,14 @@ field that is an enumeration or an object: generators leave out classes of the s
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
+from tests.conftest import described
+
 Json = dict[str, Any]
-DESCRIPTION = Path(__file__).resolve().parents[3] / "frontend/src/api/openapi.json"
-"""As committed, which every lint compares with the API's."""
 
 
 def class_name(*parts: str) -> str:
@@ -29,7 +27,7 @@ def inner(name: str, schema: Json) -> Iterator[str]:
 
 
 def test_no_two_classes_of_a_generated_client_have_one_name() -> None:
-    schemas = json.loads(DESCRIPTION.read_text())["components"]["schemas"]
+    schemas = described()["components"]["schemas"]
     names = Counter(class_name(name) for name in schemas)
     names.update({made for name, schema in schemas.items() for made in inner(name, schema)})
     assert [name for name, count in names.items() if count > 1] == []

@@ -13,7 +13,7 @@ from cubeyard.kit.changes.schemas import ChangeAction, ChangeKind
 from cubeyard.kit.db import Database
 from cubeyard.runs.schemas import RunKind, RunState
 from cubeyard.settings import Settings
-from tests.conftest import SMALL
+from tests.conftest import SMALL, described
 
 PLANS = "/api/v1/plans"
 PORTAL = "http://portal.example:3000"
@@ -62,8 +62,8 @@ def test_pages_list_each_plan_once_while_plans_are_added_and_changed(client: Tes
     assert seen == ids[::-1]
 
 
-def test_every_schema_of_the_description_has_a_title_of_its_own(client: TestClient) -> None:
-    schemas = client.get("/api/v1/openapi.json").json()["components"]["schemas"]
+def test_every_schema_of_the_description_has_a_title_of_its_own() -> None:
+    schemas = described()["components"]["schemas"]
     titles = [schema["title"] for schema in schemas.values() if "title" in schema]
     assert sorted(titles) == sorted(set(titles))
     assert not [name for name in schemas if "__" in name], "two models with one name"

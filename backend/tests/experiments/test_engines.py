@@ -12,6 +12,7 @@ from cubeyard.engine import Engine
 from cubeyard.experiments.engines import ENGINES
 from cubeyard.experiments.fault_kinds import KINDS
 from cubeyard.frames.catalog import PAYLOADS
+from tests.conftest import described
 
 API = "/api/v1"
 TINY = {"family": "bcube", "n": 2, "k": 1}
@@ -23,8 +24,8 @@ def test_the_api_lists_every_engine_with_frames_and_faults_that_there_are(client
     for item in items:
         assert set(item["frames"]) <= set(PAYLOADS)
         assert set(item["faults"]) <= set(KINDS)
-    described = client.get(f"{API}/openapi.json").json()["components"]["schemas"]
-    assert described["ExperimentCreate"]["properties"]["engine"]["enum"] == list(ENGINES)
+    schemas = described()["components"]["schemas"]
+    assert schemas["ExperimentCreate"]["properties"]["engine"]["enum"] == list(ENGINES)
 
 
 def test_all_engines_together_know_every_kind_of_fault() -> None:

@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from cubeyard.app import create_app, openapi
 from cubeyard.frames import catalog, events
 from cubeyard.runs.schemas import RunEvent
-from cubeyard.settings import Settings
+from tests.conftest import described
 from tests.frames.checked import checked
 
 TICK: dict[str, Any] = {
@@ -32,15 +31,15 @@ def test_a_frame_that_is_not_of_its_type_is_found(more: dict[str, Any]) -> None:
 
 
 def test_every_kind_of_frame_is_in_openapi_once() -> None:
-    described = openapi(create_app(Settings()))["components"]["schemas"]
-    frames = described["RunFrames"]["properties"]
+    schemas = described()["components"]["schemas"]
+    frames = schemas["RunFrames"]["properties"]
     assert list(frames) == list(catalog.EVENTS) == RunEvent.model_json_schema()["properties"]["event"]["enum"]
     for kind in set(catalog.EVENTS) - {"figure", "phase"}:
         name = frames[kind]["$ref"].removeprefix("#/components/schemas/")
-        assert described[name]["properties"], kind
-    kinds = described["TickFrame"]["properties"]["events"]["items"]["discriminator"]["mapping"]
+        assert schemas[name]["properties"], kind
+    kinds = schemas["TickFrame"]["properties"]["events"]["items"]["discriminator"]["mapping"]
     assert set(kinds) == events.kinds() | {"protocol"}
-    assert described["SecondFrame"]["required"] == [*described["TickFrame"]["required"], "secs"]
+    assert schemas["SecondFrame"]["required"] == [*schemas["TickFrame"]["required"], "secs"]
 
 
 @pytest.mark.parametrize("kind", sorted(events.kinds()))

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shlex
@@ -18,6 +17,7 @@ import pytest
 from typer.main import get_command
 
 from cubeyard.cli.command import app
+from tests.conftest import described
 from tests.processes import PROGRAM, Server
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -27,7 +27,7 @@ INLINE = re.compile(r"`(?:bin/)?cubeyard ([^`]+)`")
 SERVER = "http://127.0.0.1:8080"
 OF_A_SERVER = re.compile(rf"{SERVER}|\$(PLAN|EXPERIMENT|RUN|JOB)\b")
 SEPARATORS = {"|", "&&", "||", ";", "&", "(", ")"}
-QUICK = ("README.md", "docs/tutorials/", "examples/")
+QUICK = ("README.md", "docs/tutorials/first-plan.md", "examples/")
 """Documents whose commands every run of the tests has; others are for the long run, as are all that
 call a server."""
 
@@ -147,8 +147,7 @@ def test_commands_within_sentences_name_options_that_exist() -> None:
 
 
 def test_every_address_of_the_api_in_a_command_exists() -> None:
-    described = json.loads((ROOT / "frontend/src/api/openapi.json").read_bytes())["paths"]
-    patterns = [re.compile(re.sub(r"\{[^}]+\}", "[^/]+", path)) for path in described]
+    patterns = [re.compile(re.sub(r"\{[^}]+\}", "[^/]+", path)) for path in described()["paths"]]
     addresses = {
         (str(block), path)
         for block in BLOCKS
