@@ -23,7 +23,7 @@ from cubeyard.engine import Engine
 from cubeyard.exports import render
 from cubeyard.exports.interfaces import interface_name
 from cubeyard.plans.view import PlanView
-from tests.conftest import examples
+from tests.conftest import examples, some
 from tests.exports import plans
 
 NODE = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9_.-]*")
@@ -50,7 +50,7 @@ def check_graph(plan: PlanView, data: bytes) -> None:
         assert edge["stock_metres"] == plan.cables["stock_mm"][i] / 1000
 
 
-@pytest.mark.parametrize("name", [*plans.SMALL, "paper"])
+@pytest.mark.parametrize("name", some([*plans.SMALL, "paper"], 4))
 def test_networkx_reads_the_plans_own_graph(
     name: str, plan: Callable[[str], PlanView], rendered: Callable[[str, str], bytes]
 ) -> None:
@@ -114,7 +114,7 @@ def check_lab(plan: PlanView, data: bytes) -> None:
     assert "${CUBEYARD_LAB_IMAGE:=" in text
 
 
-@pytest.mark.parametrize("name", [*plans.SMALL, pytest.param("paper", marks=pytest.mark.long)])
+@pytest.mark.parametrize("name", some([*plans.SMALL, "paper"], 4))
 def test_a_lab_has_every_device_and_link(
     name: str, plan: Callable[[str], PlanView], rendered: Callable[[str, str], bytes]
 ) -> None:

@@ -186,7 +186,7 @@ def test_any_plan_prints_in_seven_points_at_a_rulers_scale(engine: Engine, spec:
     assert len(set(titles)) == len(titles)
 
 
-@pytest.mark.parametrize("paper", ["a4", "letter"])
+@pytest.mark.parametrize("paper", ["a4", pytest.param("letter", marks=pytest.mark.long)])
 @pytest.mark.parametrize("name", some(["dcell", "subways"]))
 def test_a_ruler_on_the_drawing_measures_the_building(
     name: str, paper: str, pack: Callable[..., Pack], plan: Callable[[str], PlanView]
@@ -246,7 +246,7 @@ def test_a_reader_reads_every_labels_code_on_its_label(
 
 
 @pytest.mark.parametrize("dpi", some([300, 600]))
-@pytest.mark.parametrize("paper", ["a4", "letter"])
+@pytest.mark.parametrize("paper", ["a4", pytest.param("letter", marks=pytest.mark.long)])
 def test_every_code_of_a_full_page_is_read_at_once(
     paper: str, dpi: int, pack: Callable[..., Pack], engine: Engine
 ) -> None:

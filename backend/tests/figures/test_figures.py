@@ -19,9 +19,11 @@ from cubeyard.engine import CancelledError, Engine
 from cubeyard.kit.db import Database
 from cubeyard.runs.repository import RunRepository
 from cubeyard.settings import Settings
+from tests.conftest import LONG_RUN
 from tests.runs.conftest import API, ended, wait_for
 
 QUICK = "bcube-table2"
+FIGURES = [figure["id"] for figure in Engine(Settings()).figures]
 
 
 def test_every_figure_is_listed_before_it_is_run(client: TestClient, engine: Engine) -> None:
@@ -158,7 +160,7 @@ def test_the_whole_data_is_refused_where_there_are_no_parts(client: TestClient) 
         ]
 
 
-@pytest.mark.parametrize("figure", [figure["id"] for figure in Engine(Settings()).figures])
+@pytest.mark.parametrize("figure", FIGURES if LONG_RUN else FIGURES[::6])
 @pytest.mark.parametrize("after_secs", [0.05, 0.8])
 def test_every_figure_lets_go_within_a_second(engine: Engine, figure: str, after_secs: float) -> None:
     """Cancelled early, while it builds its networks, and in the middle. The time is CPU time, a
