@@ -19,7 +19,7 @@ from cubeyard.cli.simulate import growing
 from cubeyard.cli.workload import read_workload, workload_of
 from cubeyard.engine import Engine
 from cubeyard.settings import Settings
-from tests.processes import PROGRAM, environment
+from tests.processes import NO_DATABASE, command
 
 SMALL = {"family": "bcube", "n": 4, "k": 1}
 
@@ -28,13 +28,7 @@ Json = dict[str, Any]
 
 
 def cubeyard(home: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
-        [*PROGRAM, "simulate", *arguments],
-        capture_output=True,
-        env=environment(home, DATABASE_URL="postgresql://nobody@127.0.0.1:9/nothing"),
-        timeout=300,
-        check=False,
-    )
+    return command(home, "simulate", *arguments, **NO_DATABASE)
 
 
 def simulated(home: Path, *arguments: str, spec: dict[str, Any] = SMALL) -> dict[str, Any]:

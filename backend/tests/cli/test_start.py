@@ -17,7 +17,6 @@ from typer.main import get_command
 
 from cubeyard.cli.command import Subcommands, app
 from cubeyard.cli.subcommands import SUBCOMMANDS
-from tests.conftest import some
 
 HEAVY = {
     "alembic",
@@ -56,15 +55,18 @@ def loaded(*arguments: str) -> set[str]:
     "arguments",
     [
         ("--version",),
-        ("topology", "--spec", SMALL),
-        ("topology", "--edges", "--spec", SMALL),
         ("plan", "--spec", SMALL),
         ("predict", "--spec", SMALL),
-        ("figures",),
         ("figure", "bcube-table2"),
+        ("emulate", "--help"),
         *(
-            (name, "--help")
-            for name in some(("emulate", "changes", "capture", "chip", "clean", "routes", "service"), 2)
+            pytest.param(arguments, marks=pytest.mark.long)
+            for arguments in (
+                ("topology", "--spec", SMALL),
+                ("topology", "--edges", "--spec", SMALL),
+                ("figures",),
+                *((name, "--help") for name in ("changes", "capture", "chip", "clean", "routes", "service")),
+            )
         ),
     ],
     ids=lambda arguments: " ".join(arguments[:2]),
