@@ -62,8 +62,8 @@ def examples(number: int) -> int:
 
 @cache
 def described() -> Any:
-    """The committed description of the API; `test_cli.py` compares it with the program's, which takes
-    a second to make."""
+    """The committed description of the API: to make it takes a second. `test_cli.py` compares it
+    with the program's."""
     return json.loads((Path(__file__).resolve().parents[2] / "frontend/src/api/openapi.json").read_bytes())
 
 
