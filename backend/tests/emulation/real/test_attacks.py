@@ -92,7 +92,7 @@ def attack() -> dict[str, list[bytes]]:
     }
 
 
-@pytest.mark.parametrize("dataplane", ["kernel", "software"])
+@pytest.mark.parametrize("dataplane", ["kernel", pytest.param("software", marks=pytest.mark.long)])
 def test_every_bad_packet_is_dropped_and_counted_by_its_reason(
     emulate: Command, nothing_left: Left, dataplane: str
 ) -> None:

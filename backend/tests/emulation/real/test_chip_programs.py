@@ -23,7 +23,7 @@ SetLookupTable(TCAM, 7, 1, val, NULL, {act=DISCARD});
 """Every packet of BCube is discarded."""
 
 
-@pytest.mark.parametrize("dataplane", ["serverswitch", "serverswitch-software"])
+@pytest.mark.parametrize("dataplane", [pytest.param("serverswitch", marks=pytest.mark.long), "serverswitch-software"])
 def test_a_program_decides_about_packets_from_its_commit_on(home: Path, nothing_left: Left, dataplane: str) -> None:
     paper = Engine(Settings()).chip_bcube(TINY)
     with Live(home) as server:

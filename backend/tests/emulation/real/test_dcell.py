@@ -89,7 +89,7 @@ def paths(events: list[Json], source: int) -> list[list[int]]:
     return [way for way in ways if way[0] == source]
 
 
-@pytest.mark.parametrize("forwarding", ["kernel", "software"])
+@pytest.mark.parametrize("forwarding", ["kernel", pytest.param("software", marks=pytest.mark.long)])
 def test_tcp_goes_around_a_pulled_cable_and_back_and_around_a_silent_server(
     engine: Engine, forwarding: str, nothing_left: Left
 ) -> None:

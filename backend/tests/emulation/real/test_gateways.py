@@ -33,7 +33,7 @@ def answered(said: str) -> int:
     return int(matched[1]) if matched else 0
 
 
-@pytest.mark.parametrize("dataplane", ["kernel", "software"])
+@pytest.mark.parametrize("dataplane", ["kernel", pytest.param("software", marks=pytest.mark.long)])
 def test_every_server_reaches_what_is_outside_and_is_reached(
     emulate: Command, nothing_left: Left, dataplane: str
 ) -> None:

@@ -93,7 +93,13 @@ def lab(engine: Engine) -> Callable[[Json], Lab]:
     )
 
 
-@pytest.mark.parametrize("name", NETWORKS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=() if name in ("bcube", "fat-tree", "subways-1") else pytest.mark.long)
+        for name in NETWORKS
+    ],
+)
 def test_any_two_servers_of_the_exported_lab_reach_each_other(name: str, lab: Callable[[Json], Lab]) -> None:
     with lab(NETWORKS[name]) as up:
         addresses = up.addresses()

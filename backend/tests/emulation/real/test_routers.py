@@ -40,7 +40,7 @@ RUN = "abcdef0123456781"
 SHORT = ("--settle", "1", "--calibrate", "0.5")
 
 
-@pytest.mark.parametrize("mode", ["containers", "namespaces"])
+@pytest.mark.parametrize("mode", ["containers", pytest.param("namespaces", marks=pytest.mark.long)])
 def test_a_fat_tree_goes_around_a_switch_that_is_off(emulate: Command, nothing_left: Left, mode: str) -> None:
     result = emulate.run(
         "--spec", FAT_TREE, "--workload", "permutation", "--link-rate", "20M", "--seconds", "10", "--mode", mode,

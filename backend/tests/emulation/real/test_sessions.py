@@ -62,6 +62,7 @@ def test_a_pulled_cable_moves_its_flows(emulate: Command, nothing_left: Left) ->
     assert during["stalled_flows"] == 0, "every flow found another way"
 
 
+@pytest.mark.long
 def test_a_killed_server_takes_only_its_own_flows_along(emulate: Command, nothing_left: Left) -> None:
     result = emulate.run(
         "--spec", SMALL, "--workload", "permutation", "--link-rate", "20M", "--seconds", "12",

@@ -221,7 +221,7 @@ def told(client: FabricClient, secs: float, wanted: int) -> list[Json]:
     return answers
 
 
-@pytest.mark.parametrize("forwarding", FORWARDINGS)
+@pytest.mark.parametrize("forwarding", ["kernel", pytest.param("software", marks=pytest.mark.long)])
 def test_services_answer_over_real_packets(engine: Engine, nothing_left: Left, forwarding: str) -> None:
     def tell(server: int, service: str, message: str) -> None:
         client.call("tell", run=RUN, server=server, service=service, message=message)
