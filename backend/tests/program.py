@@ -2,7 +2,7 @@
 of Python and the imports take longer than most commands. `processes.command` starts it.
 
 A request is a line of JSON on standard input, its answer the exit status on standard output.
-Modules that a command imported are imported here before the next.
+Modules that a command imported are imported here, in their order, before the next.
 """
 
 from __future__ import annotations
@@ -46,7 +46,9 @@ def become(request: Any) -> None:
     os.environ.clear()
     os.environ.update(request["environment"])
     os.chdir(request["at"])
-    atexit.register(lambda: (folder / "loaded").write_text("\n".join(sorted(set(sys.modules) - known))))
+    atexit.register(
+        lambda: (folder / "loaded").write_text("\n".join(name for name in sys.modules if name not in known))
+    )
     sys.argv = ["cubeyard", *request["arguments"]]
     runpy.run_module("cubeyard.cli", run_name="__main__", alter_sys=True)
 
