@@ -53,7 +53,8 @@ def rendered(*values: str, release: str = "cubeyard", chart: Path = CHART) -> st
 
 
 def documents(*values: str, release: str = "cubeyard", chart: Path = CHART) -> list[Json]:
-    return [item for item in yaml.safe_load_all(rendered(*values, release=release, chart=chart)) if item]
+    text = rendered(*values, release=release, chart=chart)
+    return [item for item in yaml.load_all(text, yaml.CSafeLoader) if item]
 
 
 def install(cluster: Cluster, database_url: str) -> Service:

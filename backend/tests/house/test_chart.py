@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import time
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +26,12 @@ Json = dict[str, Any]
 needs_helm = pytest.mark.skipif(not built("helm").exists(), reason="`bin/cluster build` builds helm")
 
 
+@cache
 def committed() -> list[Json]:
-    return [document for document in yaml.safe_load_all(MANIFESTS.read_text()) if document]
+    return [document for document in yaml.load_all(MANIFESTS.read_text(), yaml.CSafeLoader) if document]
 
 
+@cache
 def pods() -> dict[str, Json]:
     """The pods of the committed manifests, by component."""
     workloads = [document for document in committed() if "template" in document.get("spec", {})]
@@ -94,7 +97,7 @@ def test_the_relay_has_a_user_of_its_own_and_the_fabric_a_limit() -> None:
 
 
 def test_the_image_is_of_the_version_of_the_chart() -> None:
-    chart = yaml.safe_load((MANIFESTS.parents[2] / "deploy/helm/cubeyard/Chart.yaml").read_text())
+    chart = yaml.load((MANIFESTS.parents[2] / "deploy/helm/cubeyard/Chart.yaml").read_text(), yaml.CSafeLoader)
     assert chart["appVersion"] == __version__
     images = {part["image"] for pod in pods().values() for part in pod["containers"]}
     assert images == {f"cubeyard:{__version__}"}
@@ -172,6 +175,7 @@ def test_the_manifests_can_be_applied_again() -> None:
     assert not [document for document in committed() if document["kind"] == "Secret"]
 
 
+@pytest.mark.long
 @needs_helm
 def test_a_job_of_another_image_has_another_name() -> None:
     names = {
@@ -194,6 +198,7 @@ def test_nothing_is_drawn_unless_that_is_chosen() -> None:
             rendered(*given, f"{missing}=")
 
 
+@pytest.mark.long
 @needs_helm
 def test_pods_are_replaced_when_token_or_keys_change() -> None:
     def sums(*values: str) -> dict[str, Json]:
@@ -227,6 +232,7 @@ def seeing(folder: Path, secrets: dict[str, Json]) -> Path:
     return chart
 
 
+@pytest.mark.long
 @needs_helm
 def test_an_upgrade_keeps_what_was_drawn_and_renews_old_keys(tmp_path: Path) -> None:
     def secrets_and_sums(every: list[Json]) -> tuple[dict[str, Json], list[Json]]:
@@ -250,6 +256,7 @@ def test_an_upgrade_keeps_what_was_drawn_and_renews_old_keys(tmp_path: Path) -> 
     assert renewed_sums != sums
 
 
+@pytest.mark.long
 @needs_helm
 def test_a_secret_of_somebody_else_that_changes_replaces_pods(tmp_path: Path) -> None:
     given = ("secrets.draw=false", "existingTokenSecret=t", "emulation.existingKeys=k")
@@ -266,6 +273,7 @@ def test_a_secret_of_somebody_else_that_changes_replaces_pods(tmp_path: Path) ->
         assert {name for name in before if before[name] != after[name]} == changed
 
 
+@pytest.mark.long
 @needs_helm
 def test_prometheus_has_a_token_and_selects_the_api() -> None:
     assert not [document for document in documents() if document["kind"] == "ServiceMonitor"]
@@ -332,6 +340,7 @@ def test_the_first_installation_draws_a_certificate_for_each_part() -> None:
     assert len({keys[f"{part}.key"] for part in parts}) == len(parts)
 
 
+@pytest.mark.long
 @needs_helm
 def test_drawn_certificates_are_of_one_year(tmp_path: Path) -> None:
     (keys,) = [document["data"] for document in documents() if document["metadata"]["name"] == "cubeyard-keys"]

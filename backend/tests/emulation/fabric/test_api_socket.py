@@ -19,7 +19,7 @@ Json = dict[str, Any]
 
 
 def test_compose_mounts_only_the_apis_folder_into_the_api() -> None:
-    services: Json = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
+    services: Json = yaml.load((ROOT / "docker-compose.yml").read_text(), yaml.CSafeLoader)["services"]
     assert services["api"]["volumes"] == [f"{FOLDER}/api:{FOLDER}:ro"]
     assert f"{FOLDER}:{FOLDER}" in services["worker"]["volumes"]
     (command,) = services["fabric"]["entrypoint"][2:]
@@ -29,7 +29,7 @@ def test_compose_mounts_only_the_apis_folder_into_the_api() -> None:
 
 @pytest.mark.parametrize(("kind", "side"), [("Deployment", "api"), ("StatefulSet", "worker")])
 def test_the_chart_gives_each_side_its_own_key(kind: str, side: str) -> None:
-    rendered = yaml.safe_load_all((ROOT / "deploy" / "kubernetes" / "cubeyard.yaml").read_text())
+    rendered = yaml.load_all((ROOT / "deploy" / "kubernetes" / "cubeyard.yaml").read_text(), yaml.CSafeLoader)
     (spec,) = [document["spec"]["template"]["spec"] for document in rendered if document and document["kind"] == kind]
     (keys,) = [volume["secret"]["items"] for volume in spec["volumes"] if volume["name"] == "keys"]
     assert {item["key"]: item["path"] for item in keys} == {
@@ -40,7 +40,7 @@ def test_the_chart_gives_each_side_its_own_key(kind: str, side: str) -> None:
 
 
 def test_the_charts_relay_has_both_sockets_of_its_fabric() -> None:
-    rendered = yaml.safe_load_all((ROOT / "deploy" / "kubernetes" / "cubeyard.yaml").read_text())
+    rendered = yaml.load_all((ROOT / "deploy" / "kubernetes" / "cubeyard.yaml").read_text(), yaml.CSafeLoader)
     (spec,) = [
         document["spec"]["template"]["spec"] for document in rendered if document and document["kind"] == "DaemonSet"
     ]
