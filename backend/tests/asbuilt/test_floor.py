@@ -24,6 +24,7 @@ from cubeyard.reading.cables import read
 from cubeyard.reading.names import is_address
 from cubeyard.reading.problems import BadFileError
 from tests.asbuilt.lists import Json, csv_of, encoded, json0, neighbour, reports, rows_of
+from tests.conftest import examples
 
 SPEC = {"family": "leaf_spine", "leaves": 2, "spines": 1, "servers_per_leaf": 2}
 NETBOX = (
@@ -218,7 +219,7 @@ def touched(document: AsBuilt) -> set[Port]:
     return {Port(end.device, end.port) for step in document.work.steps for end in step.out}
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_no_right_cable_is_touched_whatever_noise_is_around_it(
     plan: PlanView, cables: Cables, data: st.DataObject

@@ -107,7 +107,7 @@ def little_memory() -> Iterator[None]:
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < MOST_MIB * 1024
 
 
-@settings(max_examples=2_000 if LONG_RUN else 200)
+@settings(max_examples=2_000 if LONG_RUN else 60)
 @given(st.sampled_from(list(READERS)), st.sampled_from(SAMPLES), st.lists(EDIT, min_size=1, max_size=5), st.sampled_from(["", "utf-16", "utf-32"]))  # fmt: skip
 def test_any_damage_is_read_or_refused_in_words(
     reader: str, sample: bytes, edits: list[tuple[float, int, bytes | tuple[bytes, float], int]], encoding: str
@@ -120,7 +120,7 @@ WORKBOOK = workbook([BILL, bill_row(5), bill_row(6)])
 PARTS = zipfile.ZipFile(BytesIO(WORKBOOK)).namelist()
 
 
-@settings(max_examples=300 if LONG_RUN else 40)
+@settings(max_examples=300 if LONG_RUN else 12)
 @given(st.sampled_from(["topology", "cables", "bill"]), st.sampled_from(PARTS), st.lists(EDIT, min_size=1, max_size=3))
 def test_so_is_a_workbook(
     reader: str, part: str, edits: list[tuple[float, int, bytes | tuple[bytes, float], int]]
