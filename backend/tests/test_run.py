@@ -3,9 +3,9 @@ to."""
 
 from __future__ import annotations
 
+import json
 import os
 import signal
-import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ import pytest
 
 from cubeyard.kit.embedded import EmbeddedPostgres
 from tests.conftest import SMALL
-from tests.processes import PROGRAM, Server, environment
+from tests.processes import Server, command
 
 PLANS = "/api/v1/plans"
 
@@ -62,39 +62,32 @@ def test_a_killed_server_and_a_killed_postgres_lose_no_saved_plan(home: Path) ->
     assert EmbeddedPostgres(home).running_pid() is None, "a clean end stops the database"
 
 
-@pytest.mark.parametrize("one", [signal.SIGHUP, signal.SIGQUIT], ids=["closed terminal", "quit"])
+@pytest.mark.parametrize(
+    "one",
+    [signal.SIGHUP, pytest.param(signal.SIGQUIT, marks=pytest.mark.long)],
+    ids=["closed terminal", "quit"],
+)
 def test_a_closed_terminal_ends_a_server_as_cleanly_as_ctrl_c(home: Path, one: signal.Signals) -> None:
     with Server(home) as server:
+        server.call("GET", PLANS, headers={"x-request-id": "trace-me"})
         server.process.send_signal(one)
         assert server.process.wait(timeout=60) == 0, server.said()
+        lines = [json.loads(line) for line in server.said().splitlines()]
+    (line,) = [item for item in lines if item.get("request_id") == "trace-me"]
+    assert (line["event"], line["method"], line["path"], line["status"]) == ("request", "GET", PLANS, 200)
+    assert line["timestamp"].endswith("Z"), "logs are JSON with ids of requests"
     assert EmbeddedPostgres(home).running_pid() is None
 
 
 def test_the_world_is_let_in_with_a_token_only(home: Path) -> None:
-    command = [*PROGRAM, "run", "--host", "0.0.0.0", "--port", "0"]
-    refused = subprocess.run(command, env=environment(home), capture_output=True, text=True, timeout=60, check=False)
+    refused = command(home, "run", "--host", "0.0.0.0", "--port", "0", text=True)
     assert refused.returncode == 2
     assert "cubeyard token create" in refused.stderr
     assert refused.stdout == ""
-    made = subprocess.run(
-        [*PROGRAM, "token", "create"], env=environment(home), capture_output=True, text=True, timeout=60, check=True
-    )
+    made = command(home, "token", "create", text=True)
     with Server(home, "--host", "0.0.0.0") as server:
         server.base = server.base.replace("0.0.0.0", "127.0.0.1")
         assert server.call("GET", PLANS)[0] == 401
         assert server.call("GET", PLANS, headers={"authorization": f"Bearer {made.stdout.strip()}"})[0] == 200
         server.process.send_signal(signal.SIGINT)
         server.process.wait(timeout=30)
-
-
-def test_logs_are_json_with_request_ids(home: Path) -> None:
-    import json
-
-    with Server(home) as server:
-        server.call("GET", PLANS, headers={"x-request-id": "trace-me"})
-        server.process.terminate()
-        server.process.wait(timeout=30)
-        lines = [json.loads(line) for line in server.said().splitlines()]
-    (line,) = [item for item in lines if item.get("request_id") == "trace-me"]
-    assert (line["event"], line["method"], line["path"], line["status"]) == ("request", "GET", PLANS, 200)
-    assert line["timestamp"].endswith("Z")

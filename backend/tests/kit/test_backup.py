@@ -17,7 +17,7 @@ from cubeyard.kit.db import Database
 from cubeyard.kit.errors import ProblemError
 from cubeyard.settings import Settings
 from tests.conftest import SMALL
-from tests.processes import PROGRAM, environment
+from tests.processes import command
 
 Rows = dict[str, list[str]]
 
@@ -120,9 +120,8 @@ def test_a_file_that_is_no_backup_is_refused(other: Database, tmp_path: Path, co
 
 @pytest.mark.long
 def test_the_command_line_moves_a_home(tmp_path: Path) -> None:
-    def cubeyard(home: str, *arguments: str, sent: bytes | None = None) -> subprocess.CompletedProcess[bytes]:
-        started = environment(tmp_path / home, CUBEYARD_LOG_LEVEL="warning")
-        return subprocess.run([*PROGRAM, *arguments], env=started, input=sent, capture_output=True, check=False)
+    def cubeyard(home: str, *arguments: str, sent: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+        return command(tmp_path / home, *arguments, stdin=sent, CUBEYARD_LOG_LEVEL="warning")
 
     token = cubeyard("old", "token", "create", "kept")
     assert token.returncode == 0
