@@ -22,6 +22,7 @@ from cubeyard.exports.pdf.metrics import clipped, fit, width_mm
 from cubeyard.exports.pdf.stocks import STOCKS
 from cubeyard.exports.pdf.strips import Field, Group, Layout, paginate
 from cubeyard.plans.view import PlanView
+from tests.conftest import some
 from tests.exports import plans
 from tests.exports.packs import Pack, cover_of
 
@@ -76,7 +77,7 @@ def papers_pack(tmp_path_factory: pytest.TempPathFactory) -> tuple[Pack, list[st
     return Pack(file.read_bytes()), out
 
 
-NAMES = ("subways", "fat-tree", "dcell", "torus", "partless")
+NAMES = some(("subways", "dcell", "partless", "fat-tree", "torus"), 3)
 
 
 @pytest.mark.parametrize("name", NAMES)
