@@ -42,9 +42,9 @@ def problem_of(answer: object, status: int) -> Problem:
     return problem
 
 
-@pytest.mark.parametrize(
-    "host",
-    [
+def test_a_foreign_host_name_is_not_us(client: TestClient) -> None:
+    """DNS rebinding: a page's own name pointed at this machine."""
+    for host in [
         "evil.example",
         "evil.example:8000",
         "localhost.evil.example",
@@ -53,21 +53,17 @@ def problem_of(answer: object, status: int) -> Problem:
         "a b",
         "u@localhost",
         "localhost:x",
-    ],
-)
-def test_a_foreign_host_name_is_not_us(client: TestClient, host: str) -> None:
-    """DNS rebinding: a page's own name pointed at this machine."""
-    problem_of(client.get(PLANS, headers={"host": host}), 421)
+    ]:
+        problem_of(client.get(PLANS, headers={"host": host}), 421)
 
 
-@pytest.mark.parametrize("host", ["localhost", "LOCALHOST:5173", "127.0.0.1:8000", "[::1]:8000", "127.8.8.8"])
-def test_our_own_names_are_us(client: TestClient, host: str) -> None:
-    assert client.get(PLANS, headers={"host": host}).status_code == 200
+def test_our_own_names_are_us(client: TestClient) -> None:
+    for host in ["localhost", "LOCALHOST:5173", "127.0.0.1:8000", "[::1]:8000", "127.8.8.8"]:
+        assert client.get(PLANS, headers={"host": host}).status_code == 200, host
 
 
-@pytest.mark.parametrize(
-    "origin",
-    [
+def test_no_page_elsewhere_changes_anything(client: TestClient) -> None:
+    for origin in [
         "https://evil.example",
         "null",
         "http://localhost:9999",
@@ -75,13 +71,11 @@ def test_our_own_names_are_us(client: TestClient, host: str) -> None:
         "file://localhost",
         "http://[",
         "",
-    ],
-)
-@pytest.mark.parametrize("method", ["POST", "PATCH", "DELETE", "PUT"])
-def test_no_page_elsewhere_changes_anything(client: TestClient, origin: str, method: str) -> None:
-    answer = client.request(method, PLANS, headers={"origin": origin, "content-type": "text/plain"})
-    assert "ALLOWED_ORIGINS" in problem_of(answer, 403).detail
-    assert "access-control-allow-origin" not in answer.headers
+    ]:
+        for method in ["POST", "PATCH", "DELETE", "PUT"]:
+            answer = client.request(method, PLANS, headers={"origin": origin, "content-type": "text/plain"})
+            assert "ALLOWED_ORIGINS" in problem_of(answer, 403).detail
+            assert "access-control-allow-origin" not in answer.headers
 
 
 def test_pages_of_ours_may(client: TestClient, settings: Settings, database: Database) -> None:

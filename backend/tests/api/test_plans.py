@@ -218,11 +218,11 @@ def test_a_comparison_says_what_growing_from_the_base_rewires(client: TestClient
     assert all(all(row["notes"]) for row in rows.values())
 
 
-@pytest.mark.parametrize("name", ["", "   ", "x" * 121, "a\x00b", "tab\x07", "\u202a" * 0 + "\x1b[31m", 7, None])
-def test_bad_names_are_refused_and_named(client: TestClient, name: object) -> None:
-    answer = client.post("/api/v1/plans", json={"name": name, "spec": SMALL})
-    assert answer.status_code == 422
-    assert answer.json()["errors"][0]["field"] == "body.name"
+def test_bad_names_are_refused_and_named(client: TestClient) -> None:
+    for name in ["", "   ", "x" * 121, "a\x00b", "tab\x07", "\u202a" * 0 + "\x1b[31m", 7, None]:
+        answer = client.post("/api/v1/plans", json={"name": name, "spec": SMALL})
+        assert answer.status_code == 422, name
+        assert answer.json()["errors"][0]["field"] == "body.name"
 
 
 def test_a_comparison_counts_the_findings_that_the_plans_page_counts(client: TestClient) -> None:
@@ -328,9 +328,8 @@ def test_hostile_specs_are_answered_never_crashed_on(client: TestClient, spec: J
         assert problem["findings"] or problem["errors"]
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
+def test_malformed_bodies_are_4xx_problems(client: TestClient) -> None:
+    for body in [
         b'{"spec": {"family": "bcube", "n": NaN, "k": 1}}',
         b'{"spec": {"family": "bcube", "n": 1e999, "k": 1}}',
         b'{"spec": {"family": "\\ud800", "n": 4, "k": 1}}',
@@ -342,10 +341,7 @@ def test_hostile_specs_are_answered_never_crashed_on(client: TestClient, spec: J
         b"{",
         b"null",
         b"",
-    ],
-    ids=lambda body: repr(body[:40]),
-)
-def test_malformed_bodies_are_4xx_problems(client: TestClient, body: bytes) -> None:
-    answer = client.post("/api/v1/plans/preview", content=body, headers={"content-type": "application/json"})
-    assert answer.status_code in (400, 422), answer.text
-    assert answer.headers["content-type"] == "application/problem+json"
+    ]:
+        answer = client.post("/api/v1/plans/preview", content=body, headers={"content-type": "application/json"})
+        assert answer.status_code in (400, 422), (body[:40], answer.text)
+        assert answer.headers["content-type"] == "application/problem+json"

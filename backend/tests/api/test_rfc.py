@@ -69,13 +69,11 @@ def test_every_schema_of_the_description_has_a_title_of_its_own() -> None:
     assert not [name for name in schemas if "__" in name], "two models with one name"
 
 
-@pytest.mark.parametrize(
-    "words", ["ÜNÏ", "ünï", "u\u0308ni\u0308", "ОБЛАКО", "облако", "STRASSE", "straße", "ｙａｒｄ"]
-)
-def test_a_search_takes_any_case_of_any_script(client: TestClient, words: str) -> None:
+def test_a_search_takes_any_case_of_any_script(client: TestClient) -> None:
     made(client, "Ünï Облако Straße Yard 100%")
     made(client, "Another")
-    assert len(client.get(PLANS, params={"q": words}).json()["items"]) == 1
+    for words in ["ÜNÏ", "ünï", "u\u0308ni\u0308", "ОБЛАКО", "облако", "STRASSE", "straße", "ｙａｒｄ"]:
+        assert len(client.get(PLANS, params={"q": words}).json()["items"]) == 1, words
     assert client.get(PLANS, params={"q": "10_%"}).json()["items"] == []
 
 

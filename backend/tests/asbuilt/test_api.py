@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from fastapi.testclient import TestClient
 
 from cubeyard.asbuilt.cables import Port
@@ -47,24 +46,20 @@ def test_lldp_of_one_device_needs_its_name(client: TestClient) -> None:
     assert (counts["in_order"], counts["missing"], counts["not_covered"], counts["extra"]) == (1, 1, 30, 1)
 
 
-@pytest.mark.parametrize(
-    ("body", "headers", "field", "line"),
-    [
+def test_a_bad_file_is_refused_by_its_place(client: TestClient) -> None:
+    here = path(create(client))
+    for body, headers, field, line in [
         (b"a_device,a_port,b_device,b_port\r\n#N/A,eth0,s0-0,P0\r\n", CSV, "body.line 2, column a_device", 2),
         (b"a_device,a_port,b_device,b_port\r\nh00,eth0,,P0\r\n", CSV, "body.line 2, column b_device", 2),
         (b'{"a"', JSON, "body.line 1, column 5", 1),
         (b'{"a": {"lldp": {"interface": {"e": {"chassis": {"b": {}}}}}}}', JSON, "body.a.lldp.interface.e.port", None),
         (b"", CSV, "body.line 1", 1),
-    ],
-)
-def test_a_bad_file_is_refused_by_its_place(
-    client: TestClient, body: bytes, headers: dict[str, str], field: str, line: int | None
-) -> None:
-    answer = client.post(path(create(client)), content=body, headers=headers)
-    assert answer.status_code == 422
-    error = answer.json()["errors"][0]
-    assert (error["field"], error.get("line")) == (field, line)
-    assert answer.json()["detail"].casefold() == f"{field.removeprefix('body.')}: {error['message']}".casefold()
+    ]:
+        answer = client.post(here, content=body, headers=headers)
+        assert answer.status_code == 422, body
+        error = answer.json()["errors"][0]
+        assert (error["field"], error.get("line")) == (field, line)
+        assert answer.json()["detail"].casefold() == f"{field.removeprefix('body.')}: {error['message']}".casefold()
 
 
 def test_several_mistakes_are_told_together(client: TestClient) -> None:

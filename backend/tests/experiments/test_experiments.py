@@ -107,9 +107,8 @@ def test_pages_of_experiments_miss_and_repeat_none(client: TestClient) -> None:
     assert client.get(EXPERIMENTS, params={"cursor": "nonsense"}).status_code == 422
 
 
-@pytest.mark.parametrize(
-    ("fields", "where"),
-    [
+def test_what_cannot_be_asked_is_refused_by_field(client: TestClient) -> None:
+    for fields, where in [
         ({"workload": {"kind": "gossip"}}, "body.workload.kind"),
         ({"engine": "abacus"}, "body.engine"),
         ({"link_gbps": 0}, "body.link_gbps"),
@@ -133,12 +132,10 @@ def test_pages_of_experiments_miss_and_repeat_none(client: TestClient) -> None:
         ({"axes": {"topologies": []}}, "body.axes.topologies"),
         ({"axes": {"failure": {"kind": "link", "ratios": [at / 200 for at in range(201)]}, "seeds": 100}}, "body.axes"),
         ({"color": "red"}, "body.color"),
-    ],
-)
-def test_what_cannot_be_asked_is_refused_by_field(client: TestClient, fields: Json, where: str) -> None:
-    answer = client.post(EXPERIMENTS, json={"plan": SMALL, "workload": ALL_TO_ALL, **fields})
-    assert answer.status_code == 422, answer.text
-    assert any(error["field"].startswith(where) for error in answer.json()["errors"]), answer.json()["errors"]
+    ]:
+        answer = client.post(EXPERIMENTS, json={"plan": SMALL, "workload": ALL_TO_ALL, **fields})
+        assert answer.status_code == 422, answer.text
+        assert any(error["field"].startswith(where) for error in answer.json()["errors"]), answer.json()["errors"]
 
 
 @pytest.mark.parametrize("kind", ["link-delay", "cable-pulled"])
@@ -203,22 +200,20 @@ REFUSED: list[tuple[Json, str, Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("fields", "where", "value", "fix"), REFUSED)
-def test_what_the_engine_would_refuse_is_refused_at_once(
-    client: TestClient, fields: Json, where: str, value: Any, fix: str
-) -> None:
+def test_what_the_engine_would_refuse_is_refused_at_once(client: TestClient) -> None:
     """The same error whether it is saved, estimated or, for one point, computed directly."""
-    request = {"plan": SMALL, "workload": ALL_TO_ALL, **fields}
-    paths = [EXPERIMENTS, f"{EXPERIMENTS}/estimate", *([] if "axes" in fields else ["/api/v1/predict"])]
-    answers = [client.post(path, json=request) for path in paths]
-    for answer in answers:
-        assert answer.status_code == 422, answer.text
-        (error,) = answer.json()["errors"]
-        assert error["field"] == where
-        assert value is None or error["value"] == value
-        assert fix in error["hint"]
-        assert answer.json()["findings"][0]["severity"] == "error"
-    assert client.get(EXPERIMENTS).json()["items"] == []
+    for fields, where, value, fix in REFUSED:
+        request = {"plan": SMALL, "workload": ALL_TO_ALL, **fields}
+        paths = [EXPERIMENTS, f"{EXPERIMENTS}/estimate", *([] if "axes" in fields else ["/api/v1/predict"])]
+        answers = [client.post(path, json=request) for path in paths]
+        for answer in answers:
+            assert answer.status_code == 422, answer.text
+            (error,) = answer.json()["errors"]
+            assert error["field"] == where
+            assert value is None or error["value"] == value
+            assert fix in error["hint"]
+            assert answer.json()["findings"][0]["severity"] == "error"
+        assert client.get(EXPERIMENTS).json()["items"] == []
 
 
 def test_a_sweep_s_refusal_names_the_topology(client: TestClient) -> None:

@@ -101,9 +101,9 @@ def test_packets_for_the_cpu_are_events(client: TestClient, run: str, fabric: Sc
     assert "does not answer" in data[-1]["detail"]
 
 
-@pytest.mark.parametrize(
-    ("method", "path", "body", "said"),
-    [
+@pytest.mark.usefixtures("model")
+def test_what_cannot_be_is_refused_in_words(client: TestClient, run: str) -> None:
+    for method, path, body, said in [
         ("PATCH", "/tables/TCAM/2048", {"value": "0a000001", "iudlk": 1, "action": {"act": "TO_CPU"}}, "table-full"),
         ("PATCH", "/tables/TCAM/9", {"value": "0a", "iudlk": 1, "action": {"act": "TO_CPU"}}, "key-length"),
         ("PATCH", "/tables/EM_MAC/9", {"value": '"; x', "action": {"act": "TO_CPU"}}, "value"),
@@ -120,15 +120,10 @@ def test_packets_for_the_cpu_are_events(client: TestClient, run: str, fabric: Sc
         ("GET", "/registers/NOTHING", None, "register-unknown"),
         ("PUT", "/registers/L3_ENABLE", {"value": 7}, "register-value"),
         ("PUT", "/registers/L3_ENABLE", {"value": -1}, "value"),
-    ],
-)
-@pytest.mark.usefixtures("model")
-def test_what_cannot_be_is_refused_in_words(
-    client: TestClient, run: str, method: str, path: str, body: Any, said: str
-) -> None:
-    code, problem = call(client, run, method, path, body)
-    assert code == 422
-    assert said in str(problem["errors"]), problem
+    ]:
+        code, problem = call(client, run, method, path, body)
+        assert code == 422, (method, path)
+        assert said in str(problem["errors"]), problem
 
 
 def test_a_server_that_is_not_there_or_silent_is_named(client: TestClient, run: str, fabric: Scripted) -> None:

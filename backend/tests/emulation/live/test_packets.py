@@ -198,25 +198,20 @@ def test_the_stream_is_the_fabrics_file(client: TestClient, run: str, fabric: Sc
     assert [(change["action"], change["name"]) for change in changes] == [("opened", "00/<0,0>")]
 
 
-@pytest.mark.parametrize(
-    ("match", "kept"),
-    [
+def test_a_stream_has_the_packets_that_are_wanted(client: TestClient, run: str, fabric: Scripted) -> None:
+    for match, kept in [
         ({"match_protocol": "tcp"}, [RELAYED, PLAIN]),
         ({"match_protocol": "arp"}, [ARP]),
         ({"match_host": "01"}, [CONTROL, ARP]),
         ({"match_host": "10.0.0.4", "match_port": 5001}, [RELAYED, PLAIN]),
         ({"match_port": 4790}, [CONTROL]),
         ({"match_protocol": "udp"}, []),
-    ],
-)
-def test_a_stream_has_the_packets_that_are_wanted(
-    client: TestClient, run: str, fabric: Scripted, match: Json, kept: list[bytes]
-) -> None:
-    answer = client.get(f"{API}/runs/{run}/packets.pcapng", params={**LINK, **match})
-    blocks = list(Blocks().feed(answer.content))
-    assert [item.kept for item in map(packet_of, blocks) if item is not None] == kept
-    assert b"".join(blocks[:2]) == HEADER
-    assert blocks[-1] == STATISTICS
+    ]:
+        answer = client.get(f"{API}/runs/{run}/packets.pcapng", params={**LINK, **match})
+        blocks = list(Blocks().feed(answer.content))
+        assert [item.kept for item in map(packet_of, blocks) if item is not None] == kept, match
+        assert b"".join(blocks[:2]) == HEADER
+        assert blocks[-1] == STATISTICS
 
 
 def test_words_come_as_events_and_end_with_a_reason(client: TestClient, run: str, fabric: Scripted) -> None:
@@ -237,9 +232,8 @@ def test_words_come_as_events_and_end_with_a_reason(client: TestClient, run: str
     )
 
 
-@pytest.mark.parametrize(
-    ("asked", "field"),
-    [
+def test_what_cannot_be_watched_is_refused_by_its_field(client: TestClient, run: str, fabric: Scripted) -> None:
+    for asked, field in [
         ({"link": "00/11"}, "query.link"),
         ({"server": "99", "port": 0}, "query.server"),
         ({"server": "00", "port": 7}, "query.port"),
@@ -248,16 +242,12 @@ def test_words_come_as_events_and_end_with_a_reason(client: TestClient, run: str
         ({**LINK, "match_protocol": "tcp; reboot"}, "query.match_protocol"),
         ({**LINK, "max_secs": 3601}, "query.max_secs"),
         ({**LINK, "filter": "tcp"}, "query.filter"),
-    ],
-)
-@pytest.mark.parametrize("path", ["packets", "packets.pcapng"])
-def test_what_cannot_be_watched_is_refused_by_its_field(
-    client: TestClient, run: str, fabric: Scripted, path: str, asked: Json, field: str
-) -> None:
-    answer = client.get(f"{API}/runs/{run}/{path}", params=asked)
-    assert answer.status_code == 422
-    assert [error["field"] for error in answer.json()["errors"]] == [field]
-    assert not [method for method, _ in fabric.calls if method == "capture"]
+    ]:
+        for path in ["packets", "packets.pcapng"]:
+            answer = client.get(f"{API}/runs/{run}/{path}", params=asked)
+            assert answer.status_code == 422, asked
+            assert [error["field"] for error in answer.json()["errors"]] == [field]
+            assert not [method for method, _ in fabric.calls if method == "capture"]
 
 
 def test_what_the_fabric_refuses_is_an_answer_and_no_stream(client: TestClient, run: str, fabric: Scripted) -> None:

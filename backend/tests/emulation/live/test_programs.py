@@ -51,14 +51,12 @@ def test_a_program_is_committed_at_once(client: TestClient, run: str, fabric: Sc
 
 
 @pytest.mark.usefixtures("flowing")
-@pytest.mark.parametrize("program", ["SetUDLK(9, (B0));", "", "x" * 20_000, "zero \0", 5, None])
-def test_what_cannot_be_committed_is_refused_by_its_field(
-    client: TestClient, run: str, fabric: Scripted, program: Any
-) -> None:
-    code, problem = commit(client, run, program)
-    assert code == 422
-    assert problem["errors"][0]["field"] == "body.program"
-    assert not [method for method, _ in fabric.calls if method == "program"]
+def test_what_cannot_be_committed_is_refused_by_its_field(client: TestClient, run: str, fabric: Scripted) -> None:
+    for program in ["SetUDLK(9, (B0));", "", "x" * 20_000, "zero \0", 5, None]:
+        code, problem = commit(client, run, program)
+        assert code == 422, program
+        assert problem["errors"][0]["field"] == "body.program"
+        assert not [method for method, _ in fabric.calls if method == "program"]
 
 
 def test_a_run_without_chips_or_traffic_takes_no_program(client: TestClient, run: str, fabric: Scripted) -> None:

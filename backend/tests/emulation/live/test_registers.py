@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from fastapi.testclient import TestClient
 
@@ -34,11 +32,11 @@ def test_registers_are_read_and_written_by_name(client: TestClient, chip: str, f
     assert {params["server"] for params in request} == {0}
 
 
-@pytest.mark.parametrize("value", [-1, "x", None, 0.5])
-def test_a_value_that_no_register_can_have_is_refused_by_its_field(client: TestClient, chip: str, value: Any) -> None:
-    result = client.put(f"{chip}/{COUNTER}", json={"value": value})
-    assert result.status_code == 422
-    assert result.json()["errors"][0]["field"] == "body.value"
+def test_a_value_that_no_register_can_have_is_refused_by_its_field(client: TestClient, chip: str) -> None:
+    for value in [-1, "x", None, 0.5]:
+        result = client.put(f"{chip}/{COUNTER}", json={"value": value})
+        assert result.status_code == 422, value
+        assert result.json()["errors"][0]["field"] == "body.value"
 
 
 def test_what_is_not_there_is_not_found(client: TestClient, chip: str, fabric: Scripted) -> None:

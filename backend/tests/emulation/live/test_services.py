@@ -82,9 +82,8 @@ def test_a_run_lists_its_services_with_messages_that_can_be_sent(client: TestCli
     assert "BCube" in problem["detail"]
 
 
-@pytest.mark.parametrize(
-    ("service", "asked", "field", "limit"),
-    [
+def test_what_cannot_be_sent_is_refused_by_its_field(client: TestClient, run: str) -> None:
+    for service, asked, field, limit in [
         ("cash", {"message": "get a"}, "path.service", "cache"),
         ("cache", {"message": "é" * 20_000}, "body.message", "30,720 bytes"),
         ("cache", {"message": "get a", "server": "nobody"}, "body.server", "a server of the run"),
@@ -93,19 +92,15 @@ def test_a_run_lists_its_services_with_messages_that_can_be_sent(client: TestCli
         ("cache", {"message": "get a", "answers": 0}, "body.answers", None),
         ("cache", {"message": "zero \0"}, "body.message", None),
         ("cache", {}, "body.message", None),
-    ],
-)
-def test_what_cannot_be_sent_is_refused_by_its_field(
-    client: TestClient, run: str, service: str, asked: Json, field: str, limit: str | None
-) -> None:
-    code, problem = send(client, run, service, **asked)
-    assert code == 422
-    (error,) = problem["errors"]
-    assert error["field"] == field
-    assert error["message"]
-    if limit is not None:
-        assert limit in error["limit"]
-        assert error["hint"], "what to do about it"
+    ]:
+        code, problem = send(client, run, service, **asked)
+        assert code == 422, asked
+        (error,) = problem["errors"]
+        assert error["field"] == field
+        assert error["message"]
+        if limit is not None:
+            assert limit in error["limit"]
+            assert error["hint"], "what to do about it"
 
 
 def test_a_message_goes_to_its_server_and_the_answers_are_those_that_are_recorded(
