@@ -12,7 +12,7 @@ from pathlib import Path
 
 from sqlalchemy import text
 
-from cubeyard.kit import schema
+from cubeyard.kit import roles, schema
 from cubeyard.kit.db import Database
 from cubeyard.kit.embedded import installed_programs
 from cubeyard.kit.errors import ProblemError
@@ -71,6 +71,8 @@ def restore(database: Database, file: Path, *, replace: bool) -> str:
             str(file),
         )
         schema.upgrade(database.engine)
+        with database.engine.begin() as connection:
+            roles.grant(connection)  # rights are not in the file: the roles belong to the database
     except BaseException:
         _put_back(database)
         raise
