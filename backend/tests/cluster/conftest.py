@@ -27,11 +27,22 @@ def cluster() -> Iterator[Cluster]:
 
 
 @pytest.fixture(scope="session")
-def database(cluster: Cluster) -> Iterator[str]:
-    """The URL of the PostgreSQL that the installation uses. It listens on the cluster's network."""
+def postgres(cluster: Cluster) -> Iterator[tuple[str, Path]]:
     assert cluster.nodes
-    with a_database() as url:
-        yield url
+    with a_database() as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def database(postgres: tuple[str, Path]) -> str:
+    """The URL of the PostgreSQL that the installation uses. It listens on the cluster's network."""
+    return postgres[0]
+
+
+@pytest.fixture(scope="session")
+def certificate(postgres: tuple[str, Path]) -> Path:
+    """Who signed its certificate."""
+    return postgres[1]
 
 
 @pytest.fixture(scope="session")

@@ -1,5 +1,5 @@
 """`helm uninstall` during a run: all objects of the chart and the run are removed. The file's name
-makes it the last test of the cluster."""
+makes it the last test of the cluster that these tests share."""
 
 from __future__ import annotations
 
