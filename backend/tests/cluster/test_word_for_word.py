@@ -1,5 +1,5 @@
-"""docs/how-to/kubernetes.md, followed: an installation in an empty namespace with the Secrets of its
-own, an emulation, new keys, and an emulation with these. The file's name makes it the last one."""
+"""docs/how-to/kubernetes.md, followed: an installation in an empty namespace with its own Secrets,
+an emulation, new keys, and an emulation with the new keys. The file's name makes it the last."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ exec {helm} "$@"
 
 
 def blocks() -> tuple[str, str]:
-    """The commands that install, and those that rotate keys. Those of a rollback are in
+    """The commands of an installation and of a rotation of keys. A rollback is in
     `test_upgrade.py`."""
     text = (ROOT / "docs/how-to/kubernetes.md").read_text()
     install, _, rotate = re.findall(r"```sh\n(.*?)```", text, re.DOTALL)
@@ -66,7 +66,7 @@ def folder(tmp_path: Path, cluster: Cluster, certificate: Path) -> Path:
 
 @contextmanager
 def followed(words: str, folder: Path, cluster: Cluster) -> Iterator[str]:
-    """What the commands print. What they leave in the background ends with the block."""
+    """Yields the output of the commands. Their background programs end with the block."""
     path = f"{folder / 'path'}:{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path, "KUBECONFIG": str(cluster.kubeconfig("admin"))}
     with (folder / "printed").open("wb") as printed:

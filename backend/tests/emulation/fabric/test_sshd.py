@@ -1,5 +1,5 @@
-"""A Docker engine at `ssh://` and a forwarded fabric through a real sshd: its own keys and settings, on
-the loopback address. The engine and the fabric are scripted."""
+"""A Docker engine at `ssh://` and a forwarded fabric through a real sshd: its own keys and
+settings, on the loopback address. The engine and the fabric are scripted."""
 
 from __future__ import annotations
 
@@ -55,19 +55,18 @@ CLIENT = """Host {name} b
   GlobalKnownHostsFile /dev/null
 """
 RUN = "mount -t tmpfs tmpfs /run && mkdir -m 755 /run/sshd && exec {sshd} -D -e -f {folder}/sshd_config"
-"""As root, sshd wants a folder that only a service of it makes: here in a view of the files of its
-own."""
+"""As root, sshd needs a folder that its service makes: here in a mount namespace."""
 
 pytestmark = [
     pytest.mark.long,
     pytest.mark.skipif(SSHD is None, reason="there is no sshd (package openssh-server)"),
-    pytest.mark.skipif(os.geteuid() != 0, reason="the view of the files takes root"),
+    pytest.mark.skipif(os.geteuid() != 0, reason="a mount namespace takes root"),
 ]
 
 
 @dataclass
 class Machine:
-    """One that is reached by ssh alone, as NAME. `folder` has its keys, and what the client knows."""
+    """Reached by ssh alone, as NAME. `folder` has its keys and the client's settings."""
 
     folder: Path
     process: subprocess.Popen[bytes]
