@@ -153,6 +153,8 @@ class Settings(BaseSettings):
 
     database_url: str | None = Field(default=None, validation_alias="DATABASE_URL")
     """A PostgreSQL to use; without it an embedded one lives under `home`."""
+    database_password: SecretStr | None = Field(default=None, validation_alias="DATABASE_PASSWORD")
+    """For a `DATABASE_URL` without a password; no character of it needs escaping."""
     home: Path = Field(default_factory=default_home)
     host: str = "127.0.0.1"
     port: int = Field(default=8000, ge=0, le=65535)
@@ -386,6 +388,13 @@ class Settings(BaseSettings):
     def exposed(self) -> bool:
         """Whether anyone but this machine can reach the server, itself or through a proxy."""
         return not is_loopback(self.host) or bool(self.trusted_proxies)
+
+
+def secret(name: str) -> str:
+    """From the environment, or from a file of this name as settings are; empty if in neither."""
+    folder = os.environ.get("CUBEYARD_SECRETS_DIR")
+    file = Path(folder, name) if folder else None
+    return os.environ.get(name) or (file.read_text().strip() if file is not None and file.is_file() else "")
 
 
 def is_loopback(host: str) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Annotated, Any
@@ -13,7 +12,7 @@ from rich.table import Table
 
 from cubeyard.cli.common import confirmed, errors, explained, open_database, refuse, settings_of
 from cubeyard.kit import logs
-from cubeyard.settings import Settings
+from cubeyard.settings import Settings, secret
 
 token_app = typer.Typer(help="API tokens, for servers that others can reach.", no_args_is_help=True)
 db_app = typer.Typer(help="The database's tables.", no_args_is_help=True)
@@ -92,7 +91,8 @@ def db_roles(
         bool,
         typer.Option(
             "--logins",
-            help="Also the logins server and worker, with the passwords in SERVER_PASSWORD and WORKER_PASSWORD.",
+            help="Also the logins server and worker, with the passwords in SERVER_PASSWORD and WORKER_PASSWORD:"
+            " variables, or files in CUBEYARD_SECRETS_DIR.",
         ),
     ] = False,
 ) -> None:
@@ -100,7 +100,7 @@ def db_roles(
     are members of the latter can change runs and exports, but no tokens, plans or changes."""
     from cubeyard.kit import roles
 
-    passwords = {name: os.environ.get(f"{name.upper()}_PASSWORD", "") for name in roles.LOGINS if logins}
+    passwords = {name: secret(f"{name.upper()}_PASSWORD") for name in roles.LOGINS if logins}
     for name, password in passwords.items():
         if not password:
             refuse(f"{name.upper()}_PASSWORD is not set. It is the password of the login {name}: openssl rand -hex 24")

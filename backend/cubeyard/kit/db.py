@@ -119,6 +119,8 @@ class Database:
         else:
             assert settings.database_url is not None
             given = psycopg_url(settings.database_url)
+            if given.password is None and settings.database_password is not None:
+                given = given.set(password=settings.database_password.get_secret_value())
             self.url = given.update_query_dict({**OF_CLIENT, **given.query})
         self.engine = create_engine(
             self.url,

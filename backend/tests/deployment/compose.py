@@ -167,18 +167,21 @@ class Deployment:
         return ("--filter", f"label=com.docker.compose.project={self.project}")
 
 
-def new_deployment(docker: Docker, variables: dict[str, str]) -> Deployment:
-    """A project with a name, a port and secrets that no other has."""
+def new_deployment(docker: Docker, variables: dict[str, str], folder: Path) -> Deployment:
+    """A project with a name, a port and secrets that no other has; the secrets are in the
+    folder."""
     port = free_port()
     project = f"cubeyard-test-{os.getpid()}"
     token = os.urandom(24).hex()
+    # Signs that a connection string or a shell would trip over: the deployment must not.
+    passwords = {f"{name}-password": f"p'@$s/wo:rd?#%{os.urandom(8).hex()}" for name in ("owner", "server", "worker")}
+    for name, value in {**passwords, "token": token}.items():
+        (folder / name).write_text(f"{value}\n")
+        (folder / name).chmod(0o444)
     environment = {
         **docker.environment,
         **variables,
-        # Signs that a connection string or a shell would trip over: the deployment must not.
-        "POSTGRES_PASSWORD": f"p@ss/wo:rd?#%{os.urandom(8).hex()}",
-        **{f"{name}_PASSWORD": f"p'@$s:%{os.urandom(8).hex()}" for name in ("SERVER", "WORKER")},
-        "CUBEYARD_TOKEN": token,
+        "CUBEYARD_SECRETS": str(folder),
         "CUBEYARD_PORT": str(port),
         "CUBEYARD_BIND": "127.0.0.1",
         "CUBEYARD_ALLOWED_HOSTS": "",

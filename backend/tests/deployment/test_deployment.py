@@ -7,6 +7,7 @@ import json
 import subprocess
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from websockets.sync.client import connect
@@ -28,8 +29,9 @@ EMULATED = {
 
 
 @pytest.fixture(scope="module")
-def deployment(docker: Docker, images: Images) -> Iterator[Deployment]:
-    made = new_deployment(docker, images.arguments())
+def deployment(docker: Docker, images: Images, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+    secrets = tmp_path_factory.mktemp("secrets")
+    made = new_deployment(docker, images.arguments(), secrets)
     try:
         made.compose("build")
         made.compose("up", "--detach")
@@ -104,6 +106,14 @@ def test_only_the_fabric_has_rights_and_only_the_worker_has_the_engine(deploymen
     assert result["fabric"]["NetworkMode"] == "none"
     with_engine = [name for name, host in result.items() if any("docker.sock" in bind for bind in host["Binds"])]
     assert with_engine == ["worker"]
+
+
+def test_no_service_has_a_secret_in_its_environment(deployment: Deployment) -> None:
+    secrets = [path.read_text().strip() for path in Path(deployment.environment["CUBEYARD_SECRETS"]).iterdir()]
+    assert len(secrets) == 4
+    for name in ("api", "worker", "db", "fabric"):
+        shown = deployment.docker.run("inspect", deployment.container(name)).stdout
+        assert not [secret for secret in secrets if secret in shown], name
 
 
 def test_servers_are_containers_that_send_real_packets(deployment: Deployment) -> None:

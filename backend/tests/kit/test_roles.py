@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
+from pydantic import SecretStr
 from sqlalchemy import make_url, text
 from sqlalchemy.exc import DBAPIError
 from typer.testing import CliRunner
@@ -113,27 +114,29 @@ def test_nobody_but_the_owner_makes_tables_where_everybody_could(database: Datab
 
 
 def test_logins_get_their_passwords_and_no_statement_has_them(
-    database: Database, monkeypatch: pytest.MonkeyPatch
+    database: Database, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    """From the environment, or from files as Compose mounts them."""
     monkeypatch.setenv("DATABASE_URL", database.conninfo)
     refused = CliRunner().invoke(
         program, ["db", "roles", "--logins"], env={"SERVER_PASSWORD": "s", "WORKER_PASSWORD": ""}
     )
     assert refused.exit_code == 2, "a password is missing"
     try:
-        for password in ("first", "p'@$s:wo/rd%s"):
-            passwords = {f"{name.upper()}_PASSWORD": password for name in roles.LOGINS}
-            done = CliRunner().invoke(program, ["db", "roles", "--logins"], env=passwords)
+        password = "p'@$s:wo/rd%s"
+        files = {f"{name.upper()}_PASSWORD": password for name in roles.LOGINS}
+        for name, value in files.items():
+            (tmp_path / name).write_text(f"{value}\n")
+        for given in (dict.fromkeys(files, "first"), {"CUBEYARD_SECRETS_DIR": str(tmp_path)}):
+            done = CliRunner().invoke(program, ["db", "roles", "--logins"], env=given)
             assert done.exit_code == 0, done.output
         for name, role in roles.LOGINS.items():
             with database.engine.connect() as connection:
                 digest = connection.scalar(text(f"SELECT rolpassword FROM pg_authid WHERE rolname = '{name}'"))
                 member = connection.scalar(text(f"SELECT pg_has_role('{name}', '{role}', 'USAGE')"))
             assert (digest.startswith("SCRAM-SHA-256$"), member) == (True, True)
-            url = make_url(database.url).set(username=name, password=password)
-            opened = Database(
-                Settings(database_url=url.set(drivername="postgresql").render_as_string(hide_password=False))
-            )
+            url = database.url.set(username=name, password=None, drivername="postgresql").render_as_string()
+            opened = Database(Settings(database_url=url, database_password=SecretStr(password)))
             with opened.engine.connect() as connection:
                 assert connection.scalar(text("SELECT current_user")) == name
             opened.close()

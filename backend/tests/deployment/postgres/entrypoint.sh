@@ -6,10 +6,7 @@ if [ "$(id -u)" -eq 0 ]; then
   exec setpriv --reuid=postgres --regid=postgres --init-groups "$0" "$@"
 fi
 if [ ! -s "$PGDATA/PG_VERSION" ]; then
-  password=$(mktemp)
-  printf '%s\n' "$POSTGRES_PASSWORD" >"$password"
-  initdb --username="$POSTGRES_USER" --pwfile="$password" --auth-local=trust --auth-host=scram-sha-256 --encoding=UTF8 >/dev/null
-  rm -f "$password"
+  initdb --username="$POSTGRES_USER" --pwfile="$POSTGRES_PASSWORD_FILE" --auth-local=trust --auth-host=scram-sha-256 --encoding=UTF8 >/dev/null
   echo 'host all all all scram-sha-256' >>"$PGDATA/pg_hba.conf"
   echo "CREATE DATABASE \"$POSTGRES_DB\";" | postgres --single -j -D "$PGDATA" postgres >/dev/null
 fi

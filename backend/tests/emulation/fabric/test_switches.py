@@ -17,7 +17,17 @@ from cubeyard.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[4]
 OF_THE_DEPLOYMENT = {
-    *("database_url", "home", "host", "port", "token", "allowed_hosts", "frontend_dir", "docs_dir"),
+    *(
+        "database_url",
+        "database_password",
+        "home",
+        "host",
+        "port",
+        "token",
+        "allowed_hosts",
+        "frontend_dir",
+        "docs_dir",
+    ),
     *("fabric_dir", "fabric_start", "fabric_sudo", "programs_dir", "cluster"),
 }
 """Settings that the deployment sets, or that have no meaning in its containers."""
@@ -44,26 +54,46 @@ def test_every_service_has_limits_a_health_check_and_only_the_rights_that_it_nam
 def test_only_the_migration_is_the_owner_of_the_database() -> None:
     services: Json = yaml.load((ROOT / "docker-compose.yml").read_text(), yaml.CSafeLoader)["services"]
     shown = {
-        name: (service["environment"]["DATABASE_URL"].split("@")[0], service["environment"]["PGPASSWORD"][2:17])
+        name: (service["environment"]["DATABASE_URL"].split("@")[0], _secrets(service)["DATABASE_PASSWORD"])
         for name, service in services.items()
         if "DATABASE_URL" in service.get("environment", {})
     }
     assert shown == {
-        "migration": ("postgresql://cubeyard", "POSTGRES_PASSWO"),
-        "api": ("postgresql://server", "SERVER_PASSWORD"),
-        "worker": ("postgresql://worker", "WORKER_PASSWORD"),
+        "migration": ("postgresql://cubeyard", "owner-password"),
+        "api": ("postgresql://server", "server-password"),
+        "worker": ("postgresql://worker", "worker-password"),
     }
     for name in ("api", "worker"):
         assert services[name]["depends_on"]["migration"] == {"condition": "service_completed_successfully"}
-        assert "POSTGRES_PASSWORD" not in str(services[name]["environment"])
+        assert "owner-password" not in _secrets(services[name]).values()
+
+
+def _secrets(service: Json) -> dict[str, str]:
+    """Its secrets by the names of their files."""
+    given = [{"source": item, "target": item} if isinstance(item, str) else item for item in service.get("secrets", [])]
+    return {item["target"]: item["source"] for item in given}
+
+
+def test_secrets_are_files_and_in_no_environment() -> None:
+    document: Json = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
+    named = set().union(*(_secrets(service).values() for service in document["services"].values()))
+    assert named == set(document["secrets"]) == {"owner-password", "server-password", "worker-password", "token"}
+    for name, service in document["services"].items():
+        environment = service.get("environment", {})
+        files = _secrets(service)
+        for variable, value in environment.items():
+            if any(word in variable for word in ("PASSWORD", "TOKEN")):
+                assert variable.endswith("_FILE"), (name, variable)
+                assert Path(value) in {Path("/run/secrets") / target for target in files}, (name, variable)
+        if name != "db" and files:
+            assert environment["CUBEYARD_SECRETS_DIR"] == "/run/secrets", name
 
 
 @pytest.mark.skipif(shutil.which("docker-compose") is None, reason="there is no docker-compose")
 @pytest.mark.parametrize("value", ["false", pytest.param(None, marks=pytest.mark.long)])
 def test_a_setting_in_env_reaches_the_services(tmp_path: Path, value: str | None) -> None:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("CUBEYARD_")}
-    secrets = "".join(f"{name}_PASSWORD=a\n" for name in ("POSTGRES", "SERVER", "WORKER")) + "CUBEYARD_TOKEN=b\n"
-    (tmp_path / ".env").write_text(secrets + (f"CUBEYARD_TERMINALS={value}\n" if value is not None else ""))
+    (tmp_path / ".env").write_text(f"CUBEYARD_TERMINALS={value}\n" if value is not None else "")
     shutil.copy(ROOT / "docker-compose.yml", tmp_path)
     shown = subprocess.run(
         ["docker-compose", "config"], cwd=tmp_path, env=kept, capture_output=True, text=True, check=True
