@@ -72,6 +72,11 @@ def not_pulled(server: str, image: str, words: str) -> ImageRefusedError:
     return ImageRefusedError(server, image, "cannot be had: it cannot be pulled", "Take another image.")
 
 
+def too_large(server: str, image: str, most_bytes: int) -> ImageRefusedError:
+    limit = f"{most_bytes // 2**20:,} MiB, the limit here (CUBEYARD_IMAGE_BYTES)"
+    return ImageRefusedError(server, image, f"makes the run's images larger than {limit}", "Take smaller images.")
+
+
 def shortened(text: str) -> str:
     """Text on one line, shortened at the start, because programs print the reason at the end."""
     plain = " ".join(text.split()).rstrip(".")

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any, Literal
 
 from docker.errors import APIError, NotFound
@@ -14,6 +14,7 @@ from docker.types import Mount
 from cubeyard.emulation.deploy import docker_beside, docker_pulls, images
 from cubeyard.emulation.deploy.beside import ProgramState, refuse_failed
 from cubeyard.emulation.deploy.containers import Came, each
+from cubeyard.emulation.deploy.docker_disk import free_space
 from cubeyard.emulation.deploy.docker_engine import address, connect, engine_version, explained
 from cubeyard.emulation.deploy.names import BESIDE, MARK, MEMORY_BYTES, PLACE, PROCESSES, RUN, SERVER, container_name
 from cubeyard.emulation.fabric.client import FabricGoneError
@@ -105,7 +106,7 @@ class DockerContainers:
         made: dict[int, str] = {}
         lock = threading.Lock()
         first_of = {item.image: servers[server] for server, item in sorted(beside.items(), reverse=True)}
-        pulled = docker_pulls.have_all(self._settings, self.api, run_id, first_of, lambda: check(0))
+        pulled = self._pulled(run_id, image, first_of, lambda: check(0))
 
         def one(server: int) -> None:
             check(len(made))
@@ -128,6 +129,17 @@ class DockerContainers:
             refuse_failed(servers, pictures, lambda: self.programs(run_id))
         came(self._processes(made))
         return made
+
+    def _pulled(
+        self, run_id: str, image: str, images: Mapping[str, str], check: Callable[[], None]
+    ) -> dict[str, docker_pulls.Image]:
+        """The images of users."""
+        if not images:
+            return {}
+        with ExitStack() as meanwhile:
+            with explained():
+                free = meanwhile.enter_context(free_space(self.api, self._owner, run_id, image))
+            return docker_pulls.have_all(self._settings, self.api, run_id, images, check, free)
 
     def _create(self, run_id: str, server: tuple[int, str, str], image: str, mount: str, raw_sockets: bool) -> str:
         number, name, host_name = server

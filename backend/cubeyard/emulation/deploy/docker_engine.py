@@ -3,6 +3,8 @@ first connection: many machines have none."""
 
 from __future__ import annotations
 
+import os
+import socket
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -63,16 +65,23 @@ def explained() -> Any:
 
 
 def _data_root() -> Path | None:
-    """Where the engine keeps what it has, if that is on this machine."""
+    """Where the engine keeps its images, if that is on this machine."""
     import requests
     from docker.errors import DockerException
 
     try:
         with closing(connect(5)) as api:
-            root = Path(api.info()["DockerRootDir"])
-    except (DockerException, requests.exceptions.RequestException, ProblemError, KeyError):
+            return root_here(api.info())
+    except (DockerException, requests.exceptions.RequestException, ProblemError):
         return None
-    return root if root.exists() else None
+
+
+def root_here(info: Json) -> Path | None:
+    """An engine's own folder if this process sees it. Another machine's engine, whose socket may be
+    forwarded to here, has a folder of the same name as a rule."""
+    root, memory_bytes = Path(info.get("DockerRootDir", "")), os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    is_here = (info.get("Name"), info.get("MemTotal")) == (socket.gethostname(), memory_bytes)
+    return root if is_here and root.is_absolute() and root.exists() else None
 
 
 def connect(secs: int, engine: str = "") -> Any:

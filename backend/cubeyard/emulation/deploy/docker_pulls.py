@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import posixpath
-import re
-import shutil
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from docker.errors import APIError, ImageNotFound
 
-from cubeyard.emulation.deploy.beside import ImageRefusedError, not_pulled
+from cubeyard.emulation.deploy.beside import ImageRefusedError, not_pulled, too_large
+from cubeyard.emulation.deploy.docker_disk import Free, unknown
 from cubeyard.emulation.deploy.docker_engine import explained
 from cubeyard.kit.disk import is_full
 from cubeyard.settings import LOCAL_IMAGES, Settings
@@ -24,8 +22,6 @@ PULL_SECS = 300.0
 """For one image. The engine completes a pull that it has begun; a further try finds the image."""
 PULLED = "cubeyard-pulled"
 """Repository of a second name of each image that a run has pulled: these are ours to remove."""
-MOUNTS = Path("/proc/self/mountinfo")
-_CONTAINER = re.compile(r"/containers/([0-9a-f]{64})/")
 HELD = "cubeyard-held"
 """Repository of a further name of each image of a run, with the run's id, until the run ends."""
 
@@ -47,12 +43,12 @@ class Image(NamedTuple):
 class Account:
     """The bytes of a run's images on an engine, in all."""
 
-    def __init__(self, settings: Settings, api: Any) -> None:
+    def __init__(self, settings: Settings, free: Free) -> None:
         self._limit = settings.image_bytes
         self._layers: dict[str, int] = {}
         self._unpacked = 0
-        self._disk = _disk_of(api)
-        self._free_bytes = self._free()
+        self._free = free
+        self._free_bytes = free()
 
     def add(self, news: Json) -> None:
         """The engine's count for a layer: the bytes that have come, or that the manifest
@@ -68,35 +64,25 @@ class Account:
     def exceeded(self) -> bool:
         """A layer of a few bytes can unpack to any size, so the disk counts too, with room for
         others that write to it."""
-        taken = self._free_bytes - self._free()
-        return max(sum(self._layers.values()), self._unpacked) > self._limit or taken > 2 * self._limit
-
-    def _free(self) -> int:
-        return 0 if self._disk is None else shutil.disk_usage(self._disk).free
-
-
-def _disk_of(api: Any) -> Path | None:
-    """A folder on the engine's disk, if this process sees it: the engine's own, or the root of this
-    process where that is a container of the engine. None for another machine's."""
-    with suppress(APIError, KeyError):
-        root = Path(api.info()["DockerRootDir"])
-        if root.exists():
-            return root
-    for container in set(_CONTAINER.findall(MOUNTS.read_text())):
-        with suppress(APIError):
-            api.inspect_container(container)
-            return Path("/")
-    return None
+        if max(sum(self._layers.values()), self._unpacked) > self._limit:
+            return True
+        free = self._free()
+        if self._free_bytes is None:
+            self._free_bytes = free
+        return free is not None and self._free_bytes is not None and self._free_bytes - free > 2 * self._limit
 
 
 def have_all(
-    settings: Settings, api: Any, run_id: str, images: Mapping[str, str], check: Callable[[], None]
+    settings: Settings,
+    api: Any,
+    run_id: str,
+    images: Mapping[str, str],
+    check: Callable[[], None],
+    free: Free = unknown,
 ) -> dict[str, Image]:
-    """Pulls a run's images, each for a server, whose name errors give."""
-    if not images:
-        return {}
-    with explained():
-        account = Account(settings, api)
+    """Pulls a run's images, each for a server, whose name errors give. `free` is the space on the
+    engine's disk."""
+    account = Account(settings, free)
     return {image: have(settings, api, run_id, image, server, check, account) for image, server in images.items()}
 
 
@@ -133,7 +119,7 @@ def have(
             if is_ours:
                 _release(api, run_id, after["Id"])
                 _remove(api, after["Id"])
-            raise _too_large(settings, server, image)
+            raise too_large(server, image, settings.image_bytes)
         return Image.of(after)
 
 
@@ -147,7 +133,7 @@ def _pull(settings: Settings, api: Any, image: str, server: str, check: Callable
                 raise not_pulled(server, image, str(error))
             account.add(news)
             if account.exceeded:
-                raise _too_large(settings, server, image)
+                raise too_large(server, image, settings.image_bytes)
             if time.monotonic() > deadline:
                 why = f"is not pulled after {PULL_SECS:.0f} s"
                 raise ImageRefusedError(server, image, why, "Pull it beforehand.")
@@ -207,8 +193,3 @@ def _known(api: Any, image: str) -> Json | None:
         return api.inspect_image(image)
     except ImageNotFound:
         return None
-
-
-def _too_large(settings: Settings, server: str, image: str) -> ImageRefusedError:
-    limit = f"{settings.image_bytes // 2**20:,} MiB, the limit here (CUBEYARD_IMAGE_BYTES)"
-    return ImageRefusedError(server, image, f"makes the run's images larger than {limit}", "Take smaller images.")

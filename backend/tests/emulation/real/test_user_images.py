@@ -5,12 +5,16 @@ machine; no registry is used."""
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from cubeyard.emulation.deploy import docker_disk
+from cubeyard.emulation.deploy.docker_containers import DockerContainers
+from cubeyard.settings import Settings
 from tests.deployment.engine import Docker
 from tests.emulation.real.conftest import Command
 from tests.emulation.real.images import image_of
@@ -163,3 +167,21 @@ def test_a_volume_of_an_image_is_memory_and_not_the_engines_disk(
         assert docker.run("volume", "ls", "--quiet").stdout == ""
     finally:
         docker.run("rmi", name)
+
+
+@pytest.mark.long
+def test_the_disk_of_an_engine_elsewhere_is_measured_by_a_container_of_it(
+    docker: Docker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The engine here, as if no folder of it were seen."""
+    for name, value in docker.environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(docker_disk, "_seen", lambda _: None)
+    root = docker.run("info", "--format", "{{.DockerRootDir}}").stdout.strip()
+    containers = DockerContainers(Settings(), "disk-test")
+    image = containers.image()
+    with docker_disk.free_space(containers.api, "disk-test", "0" * 14, image) as free:
+        measured = wait_for(free)
+        assert measured == pytest.approx(shutil.disk_usage(root).free, rel=0.2)
+    containers.close()
+    assert docker.run("ps", "--all", "--quiet", "--filter", "label=cubeyard.place=disk-test").stdout == ""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,7 +12,7 @@ from typing import Any
 import pytest
 from docker.errors import APIError, ImageNotFound, NotFound
 
-from cubeyard.emulation.deploy import docker_beside, docker_pulls
+from cubeyard.emulation.deploy import docker_beside, docker_disk
 from cubeyard.emulation.deploy.beside import KINDS, ImageRefusedError
 from cubeyard.emulation.deploy.docker_containers import DockerContainers
 from cubeyard.emulation.deploy.docker_pulls import HELD, Image, forget, have_all
@@ -38,6 +40,15 @@ class Engine:
 
     def info(self) -> Json:
         return {"DockerRootDir": "/nowhere"}
+
+    def create_host_config(self, **given: Any) -> Json:
+        return given
+
+    def create_container(self, image: str, **given: Any) -> Json:
+        raise APIError(f"{image} has no shell for {sorted(given)}")
+
+    def inspect_container(self, container: str) -> Json:
+        raise NotFound(f"no such container: {container}")
 
     def inspect_image(self, name: str) -> Json:
         for known, image in self.images_by_name.items():
@@ -203,45 +214,78 @@ def test_the_limit_is_for_all_images_of_a_run(unpacked: bool) -> None:
     pulled(engine, settings, "a", run="r2")
 
 
-@pytest.mark.parametrize("sees", ["folder", "own root", "nothing"])
+class Bomb(Engine):
+    """One with a layer that unpacks without end. `sees` is the way to its free space."""
+
+    def __init__(self, sees: str, folder: Path) -> None:
+        super().__init__()
+        self._sees, self._folder = sees, folder
+        self.free_bytes = 100 * MEBIBYTE
+        self.made: list[Json] = []
+
+    def info(self) -> Json:
+        memory_bytes = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        name = socket.gethostname() if self._sees == "folder" else "far"
+        return {"DockerRootDir": str(self._folder), "Name": name, "MemTotal": memory_bytes}
+
+    def inspect_container(self, container: str) -> Json:
+        return {"Id": container} if self._sees == "own root" else super().inspect_container(container)
+
+    def create_container(self, image: str, **given: Any) -> Json:
+        if self._sees == "nothing":
+            return super().create_container(image, **given)
+        self.made.append({"image": image, **given})
+        return {"Id": "df"}
+
+    def start(self, container: str) -> None:
+        assert container == "df"
+
+    def logs(self, container: str, tail: int) -> bytes:
+        assert (container, tail) == ("df", 1)
+        return f"overlay 999 1 {self.free_bytes // 1024} 1% /\n".encode()
+
+    def remove_container(self, container: str, *, force: bool) -> None:
+        assert (container, force) == ("df", True)
+        assert self.made.pop()["labels"] == {"cubeyard.run": "r1", "cubeyard.place": "owner"}
+
+    def pull(self, name: str, **given: Any) -> Iterator[Json]:
+        del given
+        for _ in range(8):
+            self.free_bytes -= MEBIBYTE
+            yield {"status": "Extracting", "id": "bomb", "progressDetail": {"current": 1, "total": 1}}
+        self.has(name)
+
+
+@pytest.mark.parametrize("sees", ["folder", "own root", "container", "nothing"])
 def test_a_layer_that_unpacks_without_end_ends_with_the_disk_that_it_takes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sees: str
 ) -> None:
-    """Where this process sees the engine's disk, which in a container of the engine is its root."""
-    free = [100 * MEBIBYTE]
+    """Where this process sees the engine's disk, which in a container of the engine is its root;
+    for another machine's, by a container there, where images have a shell."""
     looked: set[Path] = set()
-
-    class Bomb(Engine):
-        def info(self) -> Json:
-            return {"DockerRootDir": str(tmp_path / ("" if sees == "folder" else "nowhere"))}
-
-        def inspect_container(self, container: str) -> Json:
-            if sees == "own root":
-                return {"Id": container}
-            raise NotFound("no such container")
-
-        def pull(self, name: str, **given: Any) -> Iterator[Json]:
-            del given
-            for _ in range(8):
-                free[0] -= MEBIBYTE
-                yield {"status": "Extracting", "id": "bomb", "progressDetail": {"current": 1, "total": 1}}
-            self.has(name)
+    engine, settings = Bomb(sees, tmp_path), Settings(image_bytes=2 * MEBIBYTE)
 
     def usage(folder: Path) -> SimpleNamespace:
         looked.add(folder)
-        return SimpleNamespace(free=free[0])
+        return SimpleNamespace(free=engine.free_bytes)
 
     (tmp_path / "mounts").write_text(f"1 2 0:3 /docker/containers/{'ab' * 32}/hostname /etc/hostname rw - ext4 x rw\n")
-    monkeypatch.setattr(docker_pulls, "MOUNTS", tmp_path / "mounts")
+    monkeypatch.setattr(docker_disk, "MOUNTS", tmp_path / "mounts")
+    monkeypatch.setattr(docker_disk, "LOOK_SECS", 0.0)
     monkeypatch.setattr("shutil.disk_usage", usage)
-    engine, settings = Bomb(), Settings(image_bytes=2 * MEBIBYTE)
+
+    def create() -> None:
+        with docker_disk.free_space(engine, "owner", "r1", "node") as space:
+            have_all(settings, engine, "r1", {"web": "00"}, lambda: None, space)
+
     if sees == "nothing":
-        pulled(engine, settings)
+        create()
         return
     with pytest.raises(ImageRefusedError, match="larger than 2 MiB, the limit here"):
-        pulled(engine, settings)
-    assert free[0] == 95 * MEBIBYTE, "it ends at twice the limit"
-    assert looked == {tmp_path if sees == "folder" else Path("/")}
+        create()
+    assert engine.free_bytes == 95 * MEBIBYTE, "it ends at twice the limit"
+    assert looked == {"folder": {tmp_path}, "own root": {Path("/")}, "container": set()}[sees]
+    assert engine.made == []
 
 
 def test_an_image_that_unpacks_to_more_than_the_limit_is_removed() -> None:
