@@ -6,11 +6,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any, Literal, Protocol
 
 from cubeyard.emulation.cluster.errors import ClusterGoneError, ClusterRefusedError
 from cubeyard.emulation.deploy.beside import ProgramState
 from cubeyard.emulation.deploy.docker_engine import DockerGoneError
+from cubeyard.emulation.deploy.manifests import announced, no_announcement
 from cubeyard.emulation.fabric.hosts import Host
 from cubeyard.emulation.setup.user_images import Beside
 from cubeyard.settings import LOCAL_IMAGES, Settings
@@ -120,8 +122,17 @@ def containers_of(
     if settings.cluster is not None:
         from cubeyard.emulation.deploy.pods import Pods
 
-        local = LOCAL_IMAGES in settings.registries
-        return Pods(owner, settings.cluster, host.name, signal, isolate, local_images=local)
+        local = LOCAL_IMAGES in settings.registries  # the node's image may be another than the registry's
+        return Pods(
+            owner,
+            settings.cluster,
+            host.name,
+            signal,
+            isolate,
+            local_images=local,
+            announce=no_announcement if local else partial(announced, settings),
+            image_bytes=settings.image_bytes,
+        )
     from cubeyard.emulation.deploy.docker_containers import DockerContainers
 
     return DockerContainers(settings, owner, host.docker)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from cubeyard.emulation.deploy.names import MARK, MEMORY_BYTES, PLACE, RUN, SCRATCH_BYTES, SERVER, owner_name, pod_name
@@ -56,11 +57,14 @@ def pod_document(
     image: str,
     node: str,
     beside: Beside | None = None,
+    volumes: Sequence[str] = (),
     local_images: bool = False,
 ) -> Json:
-    """A server, and its user program `beside` it. Without `local_images` a user's image of the node
-    is taken only if its registry gives it to this user, too. The node is selected by affinity
-    instead of `nodeName`, so that a pod that does not fit stays Pending, with a reason."""
+    """A server, and its user program `beside` it, with a limited memory at each of the folders that
+    its image declares as `volumes`: a node would keep these on its disk. Without `local_images` a
+    user's image of the node is taken only if its registry gives it to this user, too. The node is
+    selected by affinity instead of `nodeName`, so that a pod that does not fit stays Pending, with
+    a reason."""
     field = {"key": "metadata.name", "operator": "In", "values": [node]}
     return {
         "apiVersion": "v1",
@@ -94,19 +98,22 @@ def pod_document(
             },
             "containers": [
                 _server_container(cluster, image, run_id),
-                *([] if beside is None else [_user_container(beside, local_images=local_images)]),
+                *([] if beside is None else [_user_container(beside, volumes, local_images=local_images)]),
             ],
             **(
                 {}
                 if beside is None
-                else {"volumes": [SCRATCH], "initContainers": [_gate_container(cluster, image, run_id)]}
+                else {
+                    "volumes": [_memory(at) for at, _ in _mounts(volumes)],
+                    "initContainers": [_gate_container(cluster, image, run_id)],
+                }
             ),
         },
     }
 
 
+SCRATCH = "/tmp"  # noqa: S108 - the container's own
 RIGHTS: Json = {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}}
-SCRATCH: Json = {"name": "scratch", "emptyDir": {"medium": "Memory", "sizeLimit": str(SCRATCH_BYTES)}}
 
 
 def _server_container(cluster: EmulationCluster, image: str, run_id: str) -> Json:
@@ -131,7 +138,7 @@ def _gate_container(cluster: EmulationCluster, image: str, run_id: str) -> Json:
     }
 
 
-def _user_container(beside: Beside, *, local_images: bool) -> Json:
+def _user_container(beside: Beside, volumes: Sequence[str], *, local_images: bool) -> Json:
     disk = {"ephemeral-storage": str(DISK_BYTES)} if beside.writable else {}
     return {
         "name": USER_CONTAINER,
@@ -141,10 +148,20 @@ def _user_container(beside: Beside, *, local_images: bool) -> Json:
         "env": [{"name": name, "value": _verbatim(value)} for name, value in beside.environment.items()],
         "securityContext": {**RIGHTS, "readOnlyRootFilesystem": not beside.writable},
         "resources": {"requests": REQUESTED, "limits": {"memory": str(MEMORY_BYTES), **disk}},
-        "volumeMounts": [{"name": SCRATCH["name"], "mountPath": "/tmp"}],  # noqa: S108 - its own
+        "volumeMounts": [{"name": name, "mountPath": folder} for name, folder in _mounts(volumes)],
         # The API server then shows the last output as the reason of the end.
         "terminationMessagePolicy": "FallbackToLogsOnError",
     }
+
+
+def _mounts(volumes: Sequence[str]) -> list[tuple[str, str]]:
+    """Names and folders of its memory."""
+    others = sorted({folder for folder in volumes if folder != SCRATCH})
+    return [("scratch", SCRATCH), *((f"volume-{number}", folder) for number, folder in enumerate(others))]
+
+
+def _memory(name: str) -> Json:
+    return {"name": name, "emptyDir": {"medium": "Memory", "sizeLimit": str(SCRATCH_BYTES)}}
 
 
 def _verbatim(text: str) -> str:

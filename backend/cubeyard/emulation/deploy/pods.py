@@ -13,9 +13,17 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, Literal
 
 from cubeyard.emulation.cluster.errors import ClusterRefusedError, NodeAwayError, PodsStayError
-from cubeyard.emulation.deploy.beside import NO_COMMAND, ImageRefusedError, ProgramState, not_pulled, refuse_failed
+from cubeyard.emulation.deploy.beside import (
+    NO_COMMAND,
+    ImageRefusedError,
+    ProgramState,
+    not_pulled,
+    refuse_failed,
+    too_large,
+)
 from cubeyard.emulation.deploy.containers import Came, Isolate, Signal
-from cubeyard.emulation.deploy.names import pod_name
+from cubeyard.emulation.deploy.manifests import Announce, no_announcement
+from cubeyard.emulation.deploy.names import MEMORY_BYTES, SCRATCH_BYTES, pod_name
 from cubeyard.emulation.deploy.pod_calls import PodCalls, calls_of
 from cubeyard.emulation.deploy.pod_document import USER_CONTAINER, pod_document
 from cubeyard.emulation.deploy.pod_state import PodState
@@ -32,6 +40,8 @@ UNSCHEDULED_SECS = 10.0
 why it waits."""
 REAPED_SECS = 1.0
 """The largest age of a list that the reaper uses to find leftovers, host by host."""
+MOST_VOLUMES = MEMORY_BYTES // SCRATCH_BYTES - 1
+"""Folders of an image in memory, in addition to `/tmp`."""
 KNOWN_SECS = 5.0
 """How old a list may be by which a container is found that runs since the run began."""
 NOT_PULLED = frozenset({"ErrImageNeverPull", "ErrImagePull", "ImagePullBackOff", "InvalidImageName"})
@@ -52,13 +62,18 @@ class Pods:
         isolate: Isolate | None = None,
         *,
         local_images: bool = False,
+        announce: Announce = no_announcement,
+        image_bytes: int = 0,
     ) -> None:
+        """`announce` describes users' images, whose most bytes in all are `image_bytes`."""
         self._owner = owner
         self._cluster = cluster
         self._node = node
         self._signal = signal
         self._isolate = isolate
         self._local_images = local_images
+        self._announce = announce
+        self._image_bytes = image_bytes
         self._made: dict[str, tuple[str, int, Json]] = {}
         """Run, server and document of each pod of ours, by its name."""
         self._names: dict[str, tuple[str, Beside]] = {}
@@ -93,6 +108,7 @@ class Pods:
         """Raises ClusterRefusedError for missing permissions, quotas, policies and pods that cannot
         start, each with a readable message, and ImageRefusedError for user programs."""
         self._refuse_beforehand(len(servers), len(beside), raw_sockets=raw_sockets)
+        volumes = self._volumes_of(servers, beside)
         check(0)
         uid = self._calls.owner_of(run_id)
         made = {
@@ -102,7 +118,7 @@ class Pods:
                 pod_document(
                     self._cluster, self._owner, run_id, uid, server,
                     host_name=host_names[server], image=image, node=self._node, beside=beside.get(server),
-                    local_images=self._local_images,
+                    volumes=volumes[beside[server].image] if server in beside else (), local_images=self._local_images,
                 ),
             )
             for server in servers
@@ -115,6 +131,25 @@ class Pods:
             images = {server: item.image for server, item in beside.items()}
             refuse_failed(servers, images, lambda: self.programs(run_id))
         return {server: name for name, (_, server, _) in made.items()}
+
+    def _volumes_of(self, servers: Mapping[int, str], beside: Mapping[int, Beside]) -> dict[str, tuple[str, ...]]:
+        """By image. Raises ImageRefusedError for images that are too large by their manifests,
+        before anything is pulled."""
+        first_of = {item.image: servers[server] for server, item in sorted(beside.items(), reverse=True)}
+        volumes: dict[str, tuple[str, ...]] = {}
+        total_bytes = 0
+        for image, server in first_of.items():
+            about = self._announce(image)
+            volumes[image] = about.volumes if about is not None else ()
+            total_bytes += about.size_bytes if about is not None else 0
+            if total_bytes > self._image_bytes:
+                raise too_large(server, image, self._image_bytes)
+            if len(volumes[image]) > MOST_VOLUMES:
+                why = (
+                    f"declares {len(volumes[image])} folders as VOLUME, and a pod's memory has room for {MOST_VOLUMES}"
+                )
+                raise ImageRefusedError(server, image, why, "Take another image.")
+        return volumes
 
     def _refuse_beforehand(self, servers: int, beside: int, *, raw_sockets: bool) -> None:
         if raw_sockets:

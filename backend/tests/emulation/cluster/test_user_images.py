@@ -12,6 +12,7 @@ import pytest
 from cubeyard.emulation.cluster.errors import ClusterRefusedError
 from cubeyard.emulation.deploy.beside import ImageRefusedError
 from cubeyard.emulation.deploy.containers import Came, containers_of
+from cubeyard.emulation.deploy.manifests import Announced
 from cubeyard.emulation.deploy.names import pod_name
 from cubeyard.emulation.deploy.pod_document import USER_CONTAINER
 from cubeyard.emulation.deploy.pod_state import PodState
@@ -27,6 +28,8 @@ RUN = "0192f3a1b2c3d4e5f607182930414243"
 SERVERS = {at: f"0{at}" for at in range(4)}
 WEB = Beside("example.com/web:1", ("serve", "--name", "$(HOSTNAME)"), {"CUBEYARD_SERVER": "01", "PRICE": "$(x)"})
 BESIDE = {1: WEB, 3: WEB}
+DATA = Beside("example.com/data:1")
+"""Its registry describes it."""
 
 
 @pytest.fixture
@@ -43,7 +46,10 @@ def pods(
         with cluster.lock:
             cluster.isolated |= set(containers.values())
 
-    return Pods("home-worker-0", settings, "node-a", lambda *told: signals.append(told), isolate)
+    return Pods(
+        "home-worker-0", settings, "node-a", lambda *told: signals.append(told), isolate,
+        announce=lambda image: Announced(60, ("/data", "/tmp")) if image == DATA.image else None, image_bytes=100,
+    )  # fmt: skip
 
 
 def create(pods: Pods, beside: dict[int, Beside] = BESIDE, came: Came = lambda _: None) -> dict[int, str]:
@@ -73,6 +79,35 @@ def test_it_is_a_second_container_without_rights_of_those_servers_alone(pods: Po
     refuse_unrestricted(pod)
     assert pod["spec"]["automountServiceAccountToken"] is False
     assert [set(volume) - {"name"} for volume in pod["spec"]["volumes"]] == [{"emptyDir"}]
+
+
+def test_folders_that_an_image_declares_are_memory_of_a_limited_size(pods: Pods, cluster: FakeCluster) -> None:
+    create(pods, {1: WEB, 3: DATA})
+    assert [mount["mountPath"] for mount in container(cluster, 1)["volumeMounts"]] == ["/tmp"]
+    assert [mount["mountPath"] for mount in container(cluster, 3)["volumeMounts"]] == ["/tmp", "/data"]
+    pod = cluster.objects[NAMESPACE, "pods", pod_name(RUN, 3)]
+    refuse_unrestricted(pod)
+    mounted = {mount["name"] for mount in container(cluster, 3)["volumeMounts"]}
+    memory = {"medium": "Memory", "sizeLimit": str(16 * 1024 * 1024)}
+    assert {volume["name"]: volume["emptyDir"] for volume in pod["spec"]["volumes"]} == dict.fromkeys(mounted, memory)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "volumes", "message"),
+    [
+        ((60, 60), 1, r"Server 01: image .*data:1 makes the run's images larger than 0 MiB, the limit here"),
+        ((60, 40), 16, r"Server 03: image .*data:2 declares 16 folders as VOLUME, and a pod's memory has room for 15"),
+    ],
+)
+def test_images_that_are_too_large_by_their_manifests_are_refused_before_any_pod(
+    settings: EmulationCluster, cluster: FakeCluster, sizes: tuple[int, int], volumes: int, message: str
+) -> None:
+    folders = tuple(f"/{number}" for number in range(volumes))
+    known = {f"example.com/data:{at}": Announced(size, folders) for at, size in enumerate(sizes, 1)}
+    pods = Pods("home-worker-0", settings, "node-a", announce=known.get, image_bytes=100)
+    with pytest.raises(ImageRefusedError, match=message):
+        create(pods, {1: Beside("example.com/data:1"), 3: Beside("example.com/data:2")})
+    assert cluster.pods() == []
 
 
 @pytest.mark.parametrize(("registries", "policy"), [("docker.io", "Always"), ("docker.io,local", "IfNotPresent")])
