@@ -25,7 +25,7 @@ from cubeyard.emulation.fabric.rights import lacking_rights
 from cubeyard.emulation.faults.impossible import NEEDS, Kinds, refuse_missing
 from cubeyard.emulation.setup.estimate import KEPT_BYTES, SERVER_BYTES, memory_free_bytes, most_servers
 from cubeyard.kit.ear import Sign
-from cubeyard.settings import EmulationCluster, Settings
+from cubeyard.settings import LOCAL_IMAGES, EmulationCluster, Settings
 
 Json = dict[str, Any]
 
@@ -82,7 +82,7 @@ def probe(settings: Settings, *, works: bool = False) -> Machine:
     """The machine, or each of several, and what the installation's settings turn off. `works`: for
     a worker, which needs the engine and the rights itself."""
     machine = _probed(settings, works=works)
-    return machine.model_copy(update={"capabilities": [*machine.capabilities, *_switches(settings)]})
+    return machine.model_copy(update={"capabilities": [*machine.capabilities, *switches(settings)]})
 
 
 def with_workers(machine: Machine, workers: Mapping[Sign, int]) -> Machine:
@@ -116,13 +116,25 @@ def refuse_impossible(settings: Settings, kinds: Kinds) -> None:
         refuse_missing(needy, {missing.kind: missing.reason for missing in _probed(settings).missing_kinds})
 
 
-def _switches(settings: Settings) -> list[Capability]:
-    switches = []
+def switches(settings: Settings) -> list[Capability]:
+    """The parts that settings can turn off."""
+    parts = []
     for field, (name, title) in SWITCHES.items():
         on, setting = getattr(settings, field), f"CUBEYARD_{field.upper()}"
         reason, fix = ("Turned on.", "") if on else (f"Turned off by {setting}.", f"Set {setting}=true.")
-        switches.append(Capability(name=name, title=title, available=on, reason=reason, fix=fix, needed=False))
-    return switches
+        if on and name == "images" and settings.cluster is not None:
+            reason += f" {_sizes_in_pods(settings)}"
+        parts.append(Capability(name=name, title=title, available=on, reason=reason, fix=fix, needed=False))
+    return parts
+
+
+def _sizes_in_pods(settings: Settings) -> str:
+    if LOCAL_IMAGES not in settings.registries:
+        return "Workers read sizes and VOLUME folders from the registries; a run's log names images where they cannot."
+    return (
+        f"With `{LOCAL_IMAGES}` among CUBEYARD_IMAGE_REGISTRIES sizes and VOLUME folders are unknown before a pull,"
+        " and without a limit on nodes whose containerd makes such folders."
+    )
 
 
 def _probed(settings: Settings, *, works: bool = False) -> Machine:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from cubeyard.emulation.deploy.probe import SWITCHES, probe
+from cubeyard.emulation.deploy.probe import SWITCHES, probe, switches
 from cubeyard.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -124,3 +124,13 @@ def test_the_api_says_what_is_turned_off(settings: Settings) -> None:
             assert parts[name].available is available
             assert not parts[name].needed
     assert parts["terminals"].reason == "Turned off by CUBEYARD_TERMINALS."
+
+
+@pytest.mark.parametrize(
+    ("registries", "words"), [("docker.io", "Workers read sizes"), ("local", "are unknown before")]
+)
+def test_the_api_says_whether_sizes_of_images_in_pods_are_known(registries: str, words: str) -> None:
+    cluster = {"namespace": "servers", "fabrics": "fabrics", "keys": "/keys", "image": "x"}
+    given = Settings.model_validate({"cluster": cluster, "image_registries": registries})
+    (images,) = (part for part in switches(given) if part.name == "images")
+    assert words in images.reason
