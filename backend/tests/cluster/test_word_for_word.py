@@ -111,7 +111,7 @@ def test_the_how_to_is_followed_word_for_word(cluster: Cluster, database: str, f
         install = install.replace(of_the_how_to, ours)
 
     with followed(install, folder, cluster) as printed:
-        (token,) = re.findall(r"\b[0-9a-f]{48}\b", printed)
+        (token,) = re.findall(r"(?<![0-9a-f])[0-9a-f]{48}(?![0-9a-f])", printed)
         address = core.read_namespaced_service("cubeyard", NAMESPACE).spec.cluster_ip
         service = Service(f"http://{address}", HOST, token)
 
