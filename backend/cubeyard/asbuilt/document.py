@@ -94,6 +94,8 @@ def _remarks(
     reporters: set[str | None] | None,
     result: Comparison,
 ) -> Iterator[str]:
+    if listing.planned:
+        yield f"The list has the status planned for {len(listing.planned):,} cables ({_some(listing.planned)}), and they are compared as plugged in."
     if reporters is None:
         return
     unknown = sorted(name for name in listing.reporters or () if names.device(name) is None)

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from cubeyard.reading.header import Columns, Header
 
-_TITLE = re.compile(r"\S+(?: \S+)*")
+TITLE = re.compile(r"\S+(?: \S+)*")
 """Titles are two spaces or more apart."""
 _RULE = re.compile(r"[\s=+-]*")
 
@@ -24,7 +24,7 @@ def aligned_rows(
     """
     lines = text.expandtabs().splitlines()
     for at, line in enumerate(lines[:within]):
-        titles = [match.span() for match in _TITLE.finditer(line)]
+        titles = [match.span() for match in TITLE.finditer(line)]
         names = [line[start:end] for start, end in titles]
         columns = next((result for header in headers if (result := header.of(names))), None)
         if columns is None or len(titles) < 2:

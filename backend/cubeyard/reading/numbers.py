@@ -113,18 +113,18 @@ def number(text: str, mark: Mark | None, *, given: bool = False, least: float = 
     """The value of a text in a file with this decimal mark. `given` if a person chose it: other
     numbers are then refused.
 
-    Of two readings the one within `least` and `most` counts, where they are given. Raises
-    `NoNumberError` or `TwoNumbersError`.
+    Of two readings the one within `least` and `most` counts, where they are given; a file's mark
+    does not decide against them. Raises `NoNumberError` or `TwoNumbersError`.
     """
     result = readings(text)
     if not result or (given and mark is not None and mark not in result):
         with_mark = f" with a decimal {mark}" if result else ""
         raise NoNumberError(f"{text.strip()[:60]!r} is not a number{with_mark}")
-    if mark in result:
+    likely = {value for value in result.values() if least <= value <= most} if most else set[float]()
+    # In a file with `1,5` m, `1.250` m may be 1.25 m: no other number of the file decides that.
+    if mark in result and (given or not likely or result[mark] in likely):
         return result[mark]
-    values = set(result.values())
-    if len(values) > 1 and most:
-        values = {value for value in values if least <= value <= most} or values
+    values = set(result.values()) if mark in result else likely or set(result.values())
     if len(values) > 1:
         raise TwoNumbersError(text.strip()[:60], result["point"], result["comma"])
     return values.pop()

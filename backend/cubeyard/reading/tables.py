@@ -7,7 +7,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -30,6 +30,7 @@ SEPARATORS = ",;\t|"
 _RARE_SEPARATORS = "^~:\x1f"
 _SEPARATOR_LINE = re.compile(r"\s*\"?sep=(.)\"?\s*", re.IGNORECASE)
 _RULE = re.compile(r":?-{3,}:?")
+_QUOTES = {"\u201c": "\u201d", "\u201e": "\u201c\u201d", "\u2018": "\u2019", "\u00ab": "\u00bb", "\u00bb": "\u00ab"}
 _HINTS = {
     "date": "Give the cell the format of a number or text, and type its value again.",
     "error": "Correct the formula, or type the value.",
@@ -137,12 +138,17 @@ class Row:
         words = self._cells[at]
         if isinstance(words, Special):
             return words
-        words = words.strip(" \t\r\n\u00a0\u200b\ufeff")
+        words = _unquoted(words.strip(" \t\r\n\u00a0\u200b\ufeff"))
         if is_error(words):
             return Special(words, "error")
         # Our own files and others put an apostrophe before what a spreadsheet would take for a
         # formula.
         return words[1:] if words[:1] == "'" and words[1:].startswith(FORMULA_STARTS) else words
+
+    def instead(self, cells: Mapping[str, str]) -> Row:
+        """The row with other texts in some columns."""
+        at = {self.table.columns.at[column]: words for column, words in cells.items()}
+        return Row(self.table, self.number, [at.get(index, words) for index, words in enumerate(self._cells)])
 
     def text(self, column: str) -> str:
         """A cell's text; notes a mistake for what has none: an error of a formula, a formula
@@ -278,6 +284,14 @@ def _unwrapped(text: str) -> str:
         line[1:-1].replace('""', '"') if len(line) > 1 and line[0] == line[-1] == '"' else line
         for line in map(str.strip, text.splitlines())
     )
+
+
+def _unquoted(words: str) -> str:
+    """Without the marks that programs put around a text for a spreadsheet program, as in `="1/1"`,
+    and word processors for its quotes."""
+    if words.startswith('="') and words.endswith('"') and len(words) > 2:
+        return words[2:-1].replace('""', '"')
+    return words[1:-1] if words[:1] in _QUOTES and words[1:] and words[-1] in _QUOTES[words[0]] else words
 
 
 def _is_rule(cells: Sequence[str]) -> bool:

@@ -121,6 +121,17 @@ def by_vendor(cables: Cables, row: Callable[[str, Port], Any], member: str = "",
     return json.dumps(document).encode()
 
 
+def printed(cables: Cables, titles: Sequence[str], row: str) -> bytes:
+    """The tables of all devices, each behind its prompt."""
+    out: list[str] = []
+    for device in dict.fromkeys(port.device for entry in cables for port in entry.ends):
+        out += [f"{device}# show lldp neighbors", "", "  ".join(f"{title:{max(16, len(title))}}" for title in titles)]
+        for a, b in (entry.ends for entry in cables):
+            out += [row.format("", port=here.name, far=far) for here, far in ((a, b), (b, a)) if here.device == device]
+        out += ["Total entries displayed: 2", ""]
+    return "\n".join(out).encode()
+
+
 IN_ORDER: dict[str, Callable[[Cables], bytes]] = {
     "NetBox 2's type": lambda cables: netbox(cables, "interface"),
     "NetBox 4's type": lambda cables: netbox(cables, "dcim.interface"),
@@ -134,6 +145,13 @@ IN_ORDER: dict[str, Callable[[Cables], bytes]] = {
     "full width": lambda cables: spelled(cables, wide),
     "underscores": lambda cables: spelled(cables, lambda name: name.replace("-", "_")),
     "spaces for hyphens": lambda cables: spelled(cables, lambda name: name.replace("-", " ")),
+    "formulas of texts": lambda cables: csv_of([[f'="{word}"' for word in row] for row in rows_of(cables)]),
+    "device and port in a cell": lambda cables: csv_of(
+        [[f"{a.device}:{a.name}", f"{b.device}: {b.name}"] for a, b in (entry.ends for entry in cables)], ("From", "To")
+    ),
+    "IOS, wrapped": lambda cables: printed(cables, ("Device ID", "Local Intrfce", "Holdtme", "Platform", "Port ID"), "{far.device}.dc1.example.net\n{0:16}  {port:16}  120       X         {far.name}"),
+    "EOS": lambda cables: printed(cables, ("Port", "Neighbor Device ID", "Neighbor Port ID", "TTL"), "{port:16}  {far.device:18}  {far.name:16}  120"),
+    "Onyx": lambda cables: printed(cables, ("Local Interface", "Device ID", "Port ID", "System Name"), "{port:16}  02:00:00:00:00:01  {far.name:16}  {far.device}"),
     "numbers for ports": lambda cables: csv_of(
         [[a.device, a.name[-1], b.device, f"1/{b.name[-1]}", ""] for a, b in (entry.ends for entry in cables)]
     ),
@@ -167,6 +185,34 @@ def test_the_same_list_is_in_order_however_it_is_written(plan: PlanView, cables:
     assert document.in_order
     assert (document.counts.in_order, document.work.steps) == (6, [])
     assert document.list.skipped == (what == "a cable to a circuit")
+
+
+def test_a_planned_cable_of_netbox_is_named_and_a_removed_one_left_out(plan: PlanView, cables: Cables) -> None:
+    text = page(cables, "m").decode().replace("Connected", "Planned", 1).replace("Connected", "Removed", 1)
+    document = as_built(plan, read(text.encode()))
+    assert (document.counts.in_order, document.counts.missing, document.list.skipped) == (5, 1, 1)
+    assert document.remarks == [
+        "The list has the status planned for 1 cables (line 2), and they are compared as plugged in."
+    ]
+
+
+def test_ends_that_netbox_s_list_joins_are_legs_and_a_date_is_no_port(plan: PlanView, cables: Cables) -> None:
+    legs = [cable for cable in cables if cable.b.device == "s0-0"][:2]
+    joined = [
+        *(",".join(port) for port in zip(*(cable.a for cable in legs), strict=True)),
+        legs[0].b.device,
+        ",".join(cable.b.name for cable in legs),
+    ]
+    document = as_built(plan, read(csv_of([[9, *joined, "", ""], [10, "a", "1", "b,c,d", "2,3", "", ""]], PAGE)))
+    assert (document.counts.in_order, document.list.skipped_rows[0].reason) == (
+        2,
+        "It has several ends that are not in pairs.",
+    )
+    listing = read(
+        csv_of([[*cables[0].a, "s0-0", port, ""] for port in ("01-Jan", "1. Feb.", "Mrz 01", "1/1/2001", "1/1/48")])
+    )
+    assert [cable.b.ports for cable in listing.loose] == [()] * 4
+    assert [cable.b.ports for cable in listing.cables] == [("1/1/48",)]
 
 
 def test_a_server_that_is_an_address_is_unclear_and_left_alone(plan: PlanView, cables: Cables) -> None:

@@ -6,7 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cubeyard.reading.numbers import Mark, NoNumberError, currencies_of, evidence, judged, length_mm, number, readings
+from cubeyard.reading.numbers import (
+    Mark,
+    NoNumberError,
+    TwoNumbersError,
+    currencies_of,
+    evidence,
+    judged,
+    length_mm,
+    number,
+    readings,
+)
 
 
 @given(st.floats(0, 1e9).map(lambda value: round(value, 2)))
@@ -82,3 +92,11 @@ def test_lengths_have_units(written: str, unit: str, millimetres: float) -> None
 def test_what_is_no_length_is_refused(written: str) -> None:
     with pytest.raises(ValueError, match="not a"):
         length_mm(written, "", None)
+
+
+def test_a_file_s_mark_does_not_make_a_length_that_no_cable_has() -> None:
+    for mark, text in (("comma", "1.250"), ("point", "1,250 m")):
+        with pytest.raises(TwoNumbersError, match=r"1\.25 with a decimal .*1250"):
+            length_mm(text, "", mark)
+        assert length_mm(text, "", mark, given=True) == 1_250_000
+    assert length_mm("1.250", "mm", "comma") == 1250

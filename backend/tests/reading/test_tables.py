@@ -38,6 +38,15 @@ HEADERS = (
     ("Hostname", "Interface", "Neighbor", "Neighbor Port", "Length"),
     ("Device", "Local Interface", "Connected Device", "Connected Interface", "Length"),
     ("Endpoint A", "NIC A", "Endpoint B", "NIC B", "Length"),
+    ("Apparaat A", "Poort A", "Apparaat B", "Poort B", "Lengte"),
+    ("Origem", "Porta origem", "Destino", "Porta destino", "Comprimento (m)"),
+    (
+        "\u6e90\u8bbe\u5907",
+        "\u6e90\u7aef\u53e3",
+        "\u76ee\u7684\u8bbe\u5907",
+        "\u76ee\u7684\u7aef\u53e3",
+        "\u957f\u5ea6",
+    ),
 )
 IN_ORDER = (
     ("Device", "Port", "Device", "Port", "Length in m"), ("Host", "Port", "Switch", "Switchport", "Length"), ("Server", "NIC", "Switch", "Port", "Length"),

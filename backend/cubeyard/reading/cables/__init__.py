@@ -1,8 +1,8 @@
 """Lists of cables, named as their files name them.
 
 In: tables (`tables.py`: our own list, edge lists, NetBox's import and saved list), NetBox's API
-(`netbox_json.py`), what devices see of their neighbours (`lldp.py`), and what all of them give
-(`listing.py`).
+(`netbox_json.py`), what devices see of their neighbours as JSON (`lldp.py`) and as text
+(`neighbours.py`), and what all of them give (`listing.py`).
 
 Not in: which of the names is which device of a plan (`cubeyard.asbuilt`) or of a network
 (`cubeyard.topologies`).
@@ -11,7 +11,7 @@ Not in: which of the names is which device of a plan (`cubeyard.asbuilt`) or of 
 from __future__ import annotations
 
 from cubeyard.reading import foreign
-from cubeyard.reading.cables import lldp, netbox_json, tables
+from cubeyard.reading.cables import lldp, neighbours, netbox_json, tables
 from cubeyard.reading.cables.listing import Listing, SeenCable, SeenEnd
 from cubeyard.reading.numbers import Mark
 from cubeyard.reading.problems import BadFileError, Mistake, problem, refused
@@ -33,7 +33,7 @@ def read(data: bytes, host: str | None = None, decimal: Mark | None = None, *, p
         foreign.refuse(data)
         listing = netbox_json.read(data) if netbox_json.is_netbox(data) else lldp.read(data, host)
     else:
-        listing = tables.read(data, decimal, ports=ports)
+        listing = neighbours.read(data, host) or tables.read(data, decimal, ports=ports)
     if not listing.cables and (listing.skipped or listing.reporters is None):
         raise _nothing_left(listing)
     return listing

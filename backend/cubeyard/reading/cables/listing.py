@@ -62,6 +62,8 @@ class Listing:
     read."""
     loose: list[SeenCable] = field(default_factory=list)
     """Skipped rows that name one end: something is plugged in there."""
+    planned: list[str] = field(default_factory=list)
+    """Where the list has a cable whose status is that nobody has plugged it in yet."""
     own: bool = False
     """Whether it is an export of Cubeyard's."""
     cut_off: int = 0

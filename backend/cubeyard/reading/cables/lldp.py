@@ -86,6 +86,7 @@ class _Reader:
             self.mistakes.append(Mistake(where or "document", message, hint))
 
     def document(self, where: str, value: Any) -> None:
+        value = vendors.unwrapped(value)
         if isinstance(value, list):
             for index, item in enumerate(value):
                 self.document(f"{where}[{index}]", item)

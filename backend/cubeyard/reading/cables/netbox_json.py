@@ -59,6 +59,9 @@ def _read_cable(listing: Listing, where: str, cable: Any) -> None:
     if not a or not b or (len(a) != len(b) and 1 not in (len(a), len(b))):
         listing.skipped.append(Skipped(where, "It is no cable between two interfaces."))
         return
+    status = cable.get("status")
+    if (status.get("value") if isinstance(status, dict) else status) == "planned":
+        listing.planned.append(where)
     # A breakout cable has one end on one side and several on the other.
     count = max(len(a), len(b))
     for entry, other in zip(a * count if len(a) == 1 else a, b * count if len(b) == 1 else b, strict=False):

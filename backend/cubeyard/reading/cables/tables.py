@@ -16,25 +16,29 @@ from cubeyard.reading.cables.listing import Listing, SeenCable, SeenEnd
 from cubeyard.reading.cells import is_error
 from cubeyard.reading.header import Columns, Header, key
 from cubeyard.reading.numbers import Mark
-from cubeyard.reading.problems import Skipped
+from cubeyard.reading.problems import Skipped, refused
 from cubeyard.reading.tables import Row, Table, read_table
 from cubeyard.reading.units import rate_title
 
 _DEVICES = (
     "host_name", "device", "host", "node", "device_name", "node_name", "system", "system_name", "switch", "server", "equipment", "machine",
-    "router", "element", "endpoint", "device_id", "switch_name", "server_name", "name",
+    "router", "element", "endpoint", "device_id", "switch_name", "server_name", "name", "dev",
     "geraet", "gerät", "gerätename", "knoten", "rechner", "maschine", "équipement", "appareil", "hôte", "noeud", "equipo", "dispositivo", "nodo",
+    "apparato", "apparaat", "equipamento", "urządzenie", "zařízení", "enhet", "设备", "設備", "節点", "机器", "機器", "装置", "ホスト", "устройство",
 )  # fmt: skip
 _PORTS = (
     "port", "interface", "int", "intf", "intrfce", "if", "ifname", "port_name", "interface_name", "port_id", "termination", "nic", "switch_port",
     "device_port", "device_interface", "host_port", "node_port", "adapter", "anschluss", "schnittstelle", "buchse", "puerto", "interfaz",
+    "porta", "interfaccia", "poort", "端口", "接口", "ポート", "порт",
 )  # fmt: skip
 _WORDS = {
     "a": ("a", "source", "src", "from", "local", "near", "near_end", "origin", "start", "side_a", "end_a", "a_side", "a_end", "left", "upstream", "server", "1",
-          "von", "quelle", "quell", "anfang", "lokal", "lokales", "de", "départ", "origine", "desde", "origen", "u"),
+          "von", "quelle", "quell", "anfang", "lokal", "lokales", "de", "départ", "origine", "desde", "origen", "da", "origem", "sorgente", "van",
+          "od", "från", "源", "本端", "本地", "起点", "接続元", "u"),
     "b": ("b", "z", "target", "destination", "dest", "dst", "to", "remote", "far", "far_end", "neighbor", "neighbour", "peer", "end", "connected", "connected_to",
           "side_b", "side_z", "end_b", "end_z", "b_side", "z_side", "b_end", "z_end", "right", "downstream", "switch", "2",
-          "nach", "ziel", "ende", "gegenstelle", "nachbar", "vers", "cible", "arrivée", "voisin", "hasta", "destino", "vecino", "v"),
+          "nach", "ziel", "ende", "gegenstelle", "nachbar", "vers", "cible", "arrivée", "voisin", "hasta", "destino", "vecino", "para", "destinazione",
+          "naar", "do", "till", "目的", "目标", "目標", "对端", "對端", "终点", "接続先", "v"),
 }  # fmt: skip
 _NEVER_ALONE = frozenset(("1", "2", "left", "right", "near", "far", "u", "v", "end", "start", "ende", "anfang"))
 """Words for a side that need a noun, unless the header has both."""
@@ -60,15 +64,20 @@ def _side(side: str) -> dict[str, tuple[str, ...]]:
         f"{side}_port": (*_both(words, _PORTS), *between),
         f"{side}_role": _both(words, ("role", "type", "kind")),
         f"{side}_tier": _both(words, ("tier", "level")),
-        f"{side}_site": _both(words, ("site", "standort")),
+        f"{side}_site": _both(
+            words,
+            ("site", "standort", "datacenter", "data_center", "dc", "building", "campus", "location", "rechenzentrum"),
+        ),
     }
 
 
 _LENGTHS = {
     "length": (
         "stock_metres", "length_metres", "length", "cable_length", "len", "länge", "laenge", "kabellänge", "kabellaenge", "longueur", "longitud",
+        "lunghezza", "lengte", "comprimento", "długość", "délka", "längd", "长度", "長度", "長さ", "длина",
     ),
     "length_unit": ("length_unit", "unit", "einheit", "unité"),
+    "status": ("status", "cable_status", "state", "zustand", "statut", "estado"),
 }  # fmt: skip
 _NAMES = {**_side("a"), **_side("b"), **_LENGTHS}
 _DEVICE_NOUNS = (*_DEVICES[:-1], "start", "end", "anfang", "ende", "left", "right", "u", "v", "nodes")
@@ -108,6 +117,19 @@ _COMMENT = re.compile(r"#(?![0-9]).*|//.*", re.DOTALL)
 _TOTALS = frozenset(
     ("total", "totals", "subtotal", "sum", "summe", "gesamt", "gesamtsumme", "zwischensumme", "anzahl", "somme", "suma")
 )
+_UNPLUGGED = frozenset(
+    ("removed", "decommissioned", "retired", "disconnected", "unplugged", "deleted", "abandoned", "cancelled", "canceled", "entfernt", "abgebaut",
+     "getrennt", "retir\u00e9", "retirado")
+)  # fmt: skip
+PLANNED = frozenset(("planned", "geplant", "pr\u00e9vu", "planificado"))
+"""In a file for NetBox's import the status is that which the cables will have."""
+_JOINED = re.compile(r"([^\s:]{1,200}?)\s*:\s*(\S.*)")
+_MONTH = "jan|feb|f\u00e9v|mar|m\u00e4r|mrz|apr|avr|may|mai|jun|jul|aug|sep|oct|okt|nov|dec|dez"
+_DATE = re.compile(
+    rf"[0-9]{{1,2}}[-. ]+(?:{_MONTH})[a-z]*\.?|(?:{_MONTH})[a-z]*[-. ]+[0-9]{{2}}|[0-9]{{1,2}}([./])[0-9]{{1,2}}\1(?:19|20)[0-9]{{2}}",
+    re.IGNORECASE,
+)
+"""A spreadsheet program's date of a port `1/1` or `1/1/1`: the port is unknown."""
 _WITH_LABEL = re.compile(r"(.+) \((.+)\)")
 
 
@@ -117,13 +139,20 @@ def read(data: bytes, decimal: Mark | None, *, ports: bool) -> Listing:
     headers = (IMPORT, PAGE, generic)
     known = "; ".join(f"{header.title}: {header.wanted()}" for header in headers)
     expected = f"No row has the columns of a list of cables. {known}. Or send lldpctl's JSON."
-    table = read_table(data, headers, expected, decimal)
-    netbox = table.header is not generic
+    table = read_table(data, (*headers, EDGES), expected, decimal)
+    netbox = table.header in (IMPORT, PAGE)
+    joined = table.header is EDGES and not table.has("a_port") and _are_joined(table)
+    if ports and table.header is EDGES and not joined:
+        raise refused(table.where(1), expected, line=1)
     rates = {} if netbox else _rate_columns(table.columns)
     table.columns = replace(table.columns, at={**table.columns.at, **rates})
     listing = Listing("netbox" if netbox else "csv", [], skipped=table.skipped, own=_is_own(table))
     for row in table.rows():
-        _read_row(row, listing, rates, netbox=netbox, ports=ports)
+        parts = _parts(row) if table.header is PAGE else [row]
+        if not parts:
+            listing.skipped.append(Skipped(row.where, "It has several ends that are not in pairs.", row.number))
+        for part in parts:
+            _read_row(part, listing, rates, netbox=netbox, joined=joined, ports=ports)
     table.done()
     return listing
 
@@ -142,7 +171,27 @@ def _is_own(table: Table) -> bool:
     return {"cable", "apapername", "bpapername"} <= {key(title) for title in table.columns.titles}
 
 
-def _read_row(row: Row, listing: Listing, rates: Iterable[str], *, netbox: bool, ports: bool) -> None:
+def _are_joined(table: Table) -> bool:
+    """Whether every end is written as `leaf1:Ethernet1`."""
+    ends = [row.cell(side) for row in table.rows() if not _no_cable(row) for side in ("a_device", "b_device")]
+    return any(ends) and all(_JOINED.fullmatch(end) and not names.is_address(end) for end in ends if end)
+
+
+def _parts(row: Row) -> list[Row]:
+    """The legs of a cable with several ends, which NetBox's list joins by commas; none where they
+    make no pairs."""
+    columns = [side + name for side in "ab" for name in ("_device", "_port")]
+    given = [re.split(r"\s*,\s*", row.cell(column)) for column in columns]
+    legs = max(map(len, given))
+    if not {1, legs}.issuperset(map(len, given)) or legs not in (len(given[1]), len(given[3])):
+        return []
+    each = [
+        {column: words[leg % len(words)] for column, words in zip(columns, given, strict=True)} for leg in range(legs)
+    ]
+    return [row.instead(cells) for cells in each] if legs > 1 else [row]
+
+
+def _read_row(row: Row, listing: Listing, rates: Iterable[str], *, netbox: bool, joined: bool, ports: bool) -> None:
     if reason := _no_cable(row):
         listing.skipped.append(Skipped(row.where, reason, row.number))
         return
@@ -154,7 +203,7 @@ def _read_row(row: Row, listing: Listing, rates: Iterable[str], *, netbox: bool,
                     Skipped(row.where, f"It is no cable between two interfaces ({kind[:40]}).", row.number)
                 )
                 return
-    ends = [_end(row, side, netbox=netbox) for side in "ab"]
+    ends = [_end(row, side, netbox=netbox, joined=joined) for side in "ab"]
     length = row.length_mm("length", "length_unit") if ports else None
     written = {title: words for title in rates if (words := row.text(title))}
     cable = SeenCable(ends[0], ends[1], length, row.where, written)
@@ -166,14 +215,17 @@ def _read_row(row: Row, listing: Listing, rates: Iterable[str], *, netbox: bool,
     ]  # fmt: skip
     if not lacking:
         listing.cables.append(cable)
+        if row.table.header is not IMPORT and names.folded(row.cell("status")) in PLANNED:
+            listing.planned.append(row.where)
         return
     table = row.table
     column = lacking[0] if table.has(lacking[0]) else lacking[0].replace("device", "paper")
     where = f"{row.where}, column {table.columns.title(column)}"
     words = row.cell(column)
-    listing.skipped.append(
-        Skipped(where, f"It names nothing: {words[:40]!r}." if words else "The cell is empty.", row.number)
+    why = (
+        "It is a date, made of a port's name by a spreadsheet program" if _DATE.fullmatch(words) else "It names nothing"
     )
+    listing.skipped.append(Skipped(where, f"{why}: {words[:40]!r}." if words else "The cell is empty.", row.number))
     if any(end.known for end in ends):
         listing.loose.append(cable)
 
@@ -185,15 +237,20 @@ def _no_cable(row: Row) -> str:
         return "It is the header again."
     if _COMMENT.fullmatch(cells[0]) and not is_error(cells[0]):
         return "It is a comment."
+    if names.folded(status := row.cell("status")) in _UNPLUGGED:
+        return f"Its status is {status[:40]}."
     return "It has totals." if names.folded(cells[0]).rstrip(":") in _TOTALS else ""
 
 
-def _end(row: Row, side: str, *, netbox: bool) -> SeenEnd:
+def _end(row: Row, side: str, *, netbox: bool, joined: bool) -> SeenEnd:
     device = next(
         (words for name in ("device", "paper") if not names.is_nobody(words := row.text(f"{side}_{name}"))), ""
     )
     port = row.text(f"{side}_port")
-    written: tuple[str, ...] = () if names.is_nobody(port) or names.is_address(port) else (port,)
+    if joined and (both := _JOINED.fullmatch(device)):
+        device, port = both.groups()
+    unknown = names.is_nobody(port) or names.is_address(port) or _DATE.fullmatch(port)
+    written: tuple[str, ...] = () if unknown else (port,)
     # NetBox's list shows an interface that has a label as `name (label)`.
     if netbox and written and (result := _WITH_LABEL.fullmatch(port)):
         written = (port, *result.groups())

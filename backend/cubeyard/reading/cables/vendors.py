@@ -8,14 +8,18 @@ from typing import Any
 
 OUTPUTS = (
     "lldpNeighbors", "TABLE_nbor_detail", "TABLE_nbor", "lldp-neighbors-information",
+    "TABLE_cdp_neighbor_detail_info", "TABLE_cdp_neighbor_brief_info",
     "lldp_neighbors_detail", "lldp_neighbors", "get_lldp_neighbors_detail", "get_lldp_neighbors",
 )  # fmt: skip
 """Members that hold the neighbours of a device."""
+_ENVELOPES = ("result", "ins_api", "outputs", "output", "body", "rpc-reply")
+"""Members in which the APIs of EOS, NX-OS and Junos put an output."""
 _HOLDERS = ("lldpNeighborInfo", "lldp-neighbor-information")
 _OWN_DEVICE = ("local_device", "local_host", "local_hostname", "host", "device")
 _OWN_PORT = (
     "local_interface",
     "l_port_id",
+    "intf_id",
     "lldp-local-port-id",
     "lldp-local-interface",
     "local_port",
@@ -23,7 +27,7 @@ _OWN_PORT = (
     "port",
 )
 _DEVICE = (
-    "neighborDevice", "sys_name", "systemName", "hostname", "remote_system_name", "neighbor_name", "neighbor", "lldp-remote-system-name",
+    "neighborDevice", "sys_name", "systemName", "hostname", "remote_system_name", "neighbor_name", "neighbor", "lldp-remote-system-name", "sysname", "device_id",
     "chassis_id", "chassisId", "lldp-remote-chassis-id", "remote_chassis_id",
 )  # fmt: skip
 _PORT = (
@@ -31,6 +35,17 @@ _PORT = (
     "lldp-remote-port-description", "remote_port_description", "port",
 )  # fmt: skip
 _MOST_NESTED = 8
+
+
+def unwrapped(value: Any) -> Any:
+    """An output out of the answer of an API, where it is the only one."""
+    for _ in range(_MOST_NESTED):
+        inner = value[0] if isinstance(value, list) and len(value) == 1 else value
+        name = next((name for name in _ENVELOPES if isinstance(inner, dict) and name in inner), None)
+        if name is None or not isinstance(inner[name], dict | list):
+            return value
+        value = inner[name]
+    return value
 
 
 def rows(value: Any, port: str = "", depth: int = 0) -> Iterator[Any]:
