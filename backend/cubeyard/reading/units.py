@@ -34,6 +34,8 @@ _RATE_NOUNS = frozenset(
      "geschwindigkeit", "bandbreite", "datenrate", "ubertragungsrate", "kapazitat", "debit", "vitesse", "bandepassante", "capacite",
      "velocidad", "anchodebanda", "capacidad", "velocita")
 )  # fmt: skip
+_OF_SNMP = {"ifspeed": "b/s", "ifhighspeed": "Mb/s"}
+"""[RFC 2863 §6]"""
 _LOADS = re.compile(r"util|usage|used|traffic|load|demand|average|avg|mean|peak", re.IGNORECASE)
 """Rates of what a link carries, not of what it can carry."""
 _TITLE = re.compile(
@@ -84,6 +86,8 @@ def rate_title(words: str) -> str | None:
     """The unit in the name of a column or attribute that has rates of links, as `Gbit/s` of
     `Bandwidth [Gbit/s]`; empty for a name without a unit, None for other columns."""
     words = _PER_SEC.sub("/s", words[:200].strip())
+    if (unit := _OF_SNMP.get(key(words))) is not None:
+        return unit
     if key(words) in _RATE_NOUNS:
         return ""
     parts = _TITLE.fullmatch(words)

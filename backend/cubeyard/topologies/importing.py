@@ -15,7 +15,7 @@ from cubeyard.reading.problems import MAX_MISTAKES, BadFileError, Mistake, TwoRe
 from cubeyard.reading.report import MAX_SKIPPED, SkippedRow
 from cubeyard.reading.tables import DECIMAL_HINT
 from cubeyard.topologies import names, roles
-from cubeyard.topologies.network import TITLES, Edge, Format, Network
+from cubeyard.topologies.network import TITLES, Edge, Format, Network, lines
 from cubeyard.topologies.rates import GBPS_OF, MAX_GBPS, MIN_GBPS, Rates, Unit, guessed_unit
 from cubeyard.topologies.readers import read
 from cubeyard.topologies.roles import RULES, Decision
@@ -209,7 +209,7 @@ def _assumed_names(network: Network, called: dict[str, str], by_label: bool) -> 
     message: list[str] = []
     if by_label:
         message.append("Nodes are called by their labels: the file's ids are a program's.")
-    own = {name: (network.nodes[name].label if by_label else "") or name for name in called}
+    own = {name: (" ".join(lines(network.nodes[name].label)) if by_label else "") or name for name in called}
     if by_label and (doubles := [words for words, count in Counter(own.values()).items() if count > 1]):
         message.append(f"{_count(len(doubles), 'label')} of several nodes, which are numbered: {_some(doubles)}.")
     if network.spellings:

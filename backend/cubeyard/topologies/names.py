@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 
-from cubeyard.topologies.network import Network
+from cubeyard.topologies.network import Network, lines
 
 _MACHINE_MADE = re.compile(
-    r"(?:n|node|v|vertex|id|suid)?[_ -]?[0-9]+(?:::n?[0-9]+)*|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{24,}",
+    r"(?:n|node|v|vertex|id|suid)?[_ -]?[0-9]+(?:::n?[0-9]+)*|[0-9]+\.[0-9]+|[a-z]|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{24,}",
     re.IGNORECASE,
 )
 _OTHER = re.compile(r"[^a-z0-9]+")
@@ -26,7 +27,11 @@ def called(network: Network) -> tuple[dict[str, str], bool]:
     """
     nodes = network.nodes
     by_label = any(node.label for node in nodes.values()) and all(_MACHINE_MADE.fullmatch(name) for name in nodes)
-    wanted = {name: (node.label if by_label else "") or name for name, node in nodes.items()}
+    wanted = (
+        {name: words or name for name, words in _labels(network).items()}
+        if by_label
+        else {name: name for name in nodes}
+    )
     # A valid name stays unchanged, independent of the order of nodes.
     taken = {words for words in wanted.values() if _fine(words) == words}
     names: dict[str, str] = {}
@@ -44,6 +49,13 @@ def called(network: Network) -> tuple[dict[str, str], bool]:
         names[name] = item
         taken.add(item)
     return names, by_label
+
+
+def _labels(network: Network) -> dict[str, str]:
+    """By node: the first line of its label, if no other node has the same, or all of it."""
+    given = {name: lines(node.label) for name, node in network.nodes.items()}
+    first = Counter(words[0] for words in given.values() if words)
+    return {name: words[0] if words and first[words[0]] == 1 else " ".join(words) for name, words in given.items()}
 
 
 def alike(network: Network, by_label: bool) -> list[tuple[str, str]]:

@@ -20,6 +20,8 @@ TITLES: dict[Format, str] = {
     "lldp": "LLDP (lldpctl)",
 }
 
+_MARKUP = re.compile(r"<br\s*/?>|\\[nlr]|[|{}\r\n]+", re.IGNORECASE)
+_TAG = re.compile(r"<[^<>]{0,200}>")
 MAX_BYTES = 32 * 1024 * 1024
 MAX_NODES = 16_384
 MAX_LINKS = 32_768
@@ -100,6 +102,11 @@ class Network:
             limit = f"at most {MAX_NAME_CHARACTERS} characters"
             message = f"A node's name has {len(name):,} characters; it must have {limit}."
             raise refused(where, message, "Shorten it.", line=line, value=name[:40])
+
+
+def lines(label: str) -> list[str]:
+    """The lines of a label without markup: HTML, the escapes and records of DOT."""
+    return [words for piece in _MARKUP.split(label) if (words := " ".join(_TAG.sub(" ", piece).split()))]
 
 
 def _too_many(where: str, what: str, most: int, line: int | None) -> NoReturn:

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from cubeyard.reading.names import is_nobody
 from cubeyard.reading.numbers import Mark, TwoNumbersError, judged, readings
 from cubeyard.reading.units import rate_factor, rate_title
+from cubeyard.topologies.network import lines
 
 Unit = Literal["gbps", "mbps", "kbps", "bps"]
 GBPS_OF: dict[Unit, float] = {"gbps": 1.0, "mbps": 1e-3, "kbps": 1e-6, "bps": 1e-9}
@@ -64,7 +65,8 @@ class Rates:
             if name == "linkspeed":
                 value = f"{value}{attributes.get('linkspeedunits', '')}"
             return self._read(value, unit or self._unit)
-        written = next((words for name in _LABELS if _IN_LABEL.search(words := str(attributes.get(name, "")))), "")
+        labels = (words for name in _LABELS for words in lines(str(attributes.get(name, ""))))
+        written = next((words for words in labels if _IN_LABEL.search(words)), "")
         parts = self._read(written, None)
         return parts if isinstance(parts, tuple) else None
 

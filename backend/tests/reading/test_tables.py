@@ -168,6 +168,8 @@ def test_two_columns_of_one_name_are_refused() -> None:
         (b"<!DOCTYPE html><html>", "web page"), ("<html><table>".encode("utf-16"), "web page"),
         (b'<?xml version="1.0"?><Workbook xmlns="urn:schemas-microsoft-com:office:spreadsheet">', "Excel 2003"),
         (b'{"data": {}, "elements": {"nodes": []}}', "graph in JSON"), (b"{\\rtf1", "RTF"),
+        (b"nodedef>name VARCHAR\n", "GDF"), (b"1 leaf1\n2 web1\n#\n1 2\n", "TGF"), (b"c x\np edge 3 2\n", "DIMACS"), (b"package a.b;\n", "NED"),
+        (b"Topology: ( 3 Nodes, 2 Edges )\n", "BRITE"), (b'{"ietf-network:networks": {}}', "RFC 8345"), (b'{"devices": [], "links": []}', "JSON"),
     ],
 )  # fmt: skip
 def test_a_file_that_is_not_read_is_named_for_what_it_is(data: bytes, what: str) -> None:

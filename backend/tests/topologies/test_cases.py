@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -46,6 +47,31 @@ def test_labels_are_numbered_only_where_they_are_double() -> None:
     result = imported(graphml('<key id="l" for="node" attr.name="label"/>', nodes, edges))
     assert sorted(roles(result.spec)) == ["n4", "none", "none-2", "pop-a", "pop-b"]
     assert any("label of several nodes, which are numbered: None" in sentence for sentence in result.assumed)
+
+
+@pytest.mark.parametrize("ids", ["012", "abc", ("0.0", "1.0", "2.0"), ("n0", "n1", "n2")])
+@pytest.mark.parametrize("label", ["{}", "{}\n10.0.0.1", "<b>{}</b><br/>rack 1", "{}\\nrack 1", "{{{}|<p> Et1}}"])
+def test_a_name_is_the_first_line_of_a_label_without_its_markup(ids: Sequence[str], label: str) -> None:
+    nodes = "".join(
+        f'"{at}" [label="{label.format(name)}"];' for at, name in zip(ids, ("leaf1", "web1", "web2"), strict=True)
+    )
+    data = f'graph {{ {nodes} "{ids[0]}" -- "{ids[1]}" [label="Et1\\n25G"]; "{ids[0]}" -- "{ids[2]}" }}'.encode()
+    assert names(data) == ["leaf1", "web1", "web2"]
+    assert {rate.gbps: rate.told for rate in imported(data).rates} == {25: True, 10: False}
+
+
+def test_first_lines_that_several_labels_have_are_no_names() -> None:
+    assert names(b'graph { 1 [label="rack\\nleaf1"]; 2 [label="rack\\nweb1"]; 1 -- 2 }') == ["rack-leaf1", "rack-web1"]
+
+
+def test_rates_in_yed_s_labels_of_edges_are_read() -> None:
+    drawn = '<data key="d"><y:PolyLineEdge xmlns:y="urn:y"><y:EdgeLabel>{}</y:EdgeLabel></y:PolyLineEdge></data>'
+    data = graphml(
+        "",
+        {"leaf1": "", "web1": "", "web2": ""},
+        [("leaf1", "web1", drawn.format("100 Gbit/s")), ("leaf1", "web2", drawn.format("Et1 - e0"))],
+    )
+    assert {rate.gbps: rate.told for rate in imported(data).rates} == {100: True, 10: False}
 
 
 def test_attributes_that_nothing_reads_may_have_any_type() -> None:

@@ -1,4 +1,4 @@
-"""Graphviz DOT: the whole grammar of graphs, without HTML inside labels being looked at.
+"""Graphviz DOT: the whole grammar of graphs, with HTML inside labels taken as text.
 
 Read here and not by a library: pydot takes 1.2 ms a statement, must not run in two threads, and
 forgets lines; a test holds both to the same graphs. Grammar:
@@ -222,9 +222,8 @@ class _Parser:
             self._attributes[name] = dict(scope.node)
             self._network.add_node(name, Node(self._attributes[name], f"line {line}"), line)
         self._attributes[name].update(given)
-        label = given.get("label", "")
-        if label and "\\" not in label:
-            self._network.nodes[name].label = label.strip()
+        if (label := given.get("label", "")) != "\\N":
+            self._network.nodes[name].label = label.strip() or self._network.nodes[name].label
 
     def _edge(self, a: _Place, b: _Place, given: dict[str, str], line: int) -> None:
         pair = (a.node, b.node) if self._network.directed else (min(a.node, b.node), max(a.node, b.node))

@@ -168,7 +168,9 @@ class _Graphml(_Reader):
         network.own = OWN.search(about.get("provenance", "")) is not None
         edges: list[Element] = []
         self._walk(graph, edges)
-        self.add_edges((edge, self._data(edge, "edge")) for edge in edges)
+        self.add_edges(
+            (edge, {"label": "\n".join(_drawn(edge, "EdgeLabel")), **self._data(edge, "edge")}) for edge in edges
+        )
 
     def _walk(self, graph: Element, edges: list[Element]) -> None:
         self.network.directed |= graph.get("edgedefault") == "directed"
@@ -195,7 +197,7 @@ class _Graphml(_Reader):
 
 
 def _drawn(element: Element, tag: str) -> Iterator[str]:
-    """The texts that yEd draws at a node itself, not at those inside it."""
+    """The texts that yEd draws at a node or an edge itself, not at those inside it."""
     for data in element:
         if data.tag == "data":
             for label in data.iter(tag):
