@@ -6,7 +6,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from pathlib import Path
 
@@ -30,6 +30,7 @@ _FROM = {
 _SIZES = ("", "size", "flowsize", "volume", "data", "payload", "length")
 _STARTS = ("start", "starttime", "starts", "startat", "startsat", "at", "time", "begin", "arrival", "arrivaltime")
 _UNIT = re.compile(r"(.*?)[\s_.-]*[(\[]?\s*([A-Za-z\u03bc\u00b5]+)\s*[)\]]?\s*")
+_COMMENT = re.compile(r"#(?:\s|$)|//")
 _INDEX = re.compile(r"\s*|__index_level_\d+__|Unnamed: \d+")
 """The numbers of rows that pandas writes before the columns."""
 COLUMNS = (
@@ -187,8 +188,7 @@ def _flows(table: Table) -> Json:
     of_size = Decimal(str(size_factor(units.get("bytes", "bytes"))))
     of_start = Decimal(str(time_factor(units.get("start_secs", "s"))))
     flows: list[tuple[str, str, int, float]] = []
-    for row in table.rows():
-        _no_more_cells(row)
+    for row in _rows(table):
         given = row.number_of("bytes")
         size = 0 if given is None else Decimal(str(given)) * of_size
         if not 1 <= size <= MAX_INTEGER or size != int(size):
@@ -196,25 +196,38 @@ def _flows(table: Table) -> Json:
             table.wrong(row.number, "bytes", f"{row.cell('bytes')!r} is not a whole number of bytes from {most}.")
             continue
         start = float(Decimal(str(row.number_of("start_secs") or 0.0)) * of_start)
-        flows.append((row.text("source"), row.text("destination"), int(size), start))
+        flows.append((*_ends(row), int(size), start))
     table.done()
     return {"kind": "listed", "flows": flows}
 
 
 def _entries(table: Table) -> Json:
     entries: list[tuple[str, str, float]] = []
-    for row in table.rows():
-        _no_more_cells(row)
+    for row in _rows(table):
         weight = row.number_of("weight") if row.cell("weight") else 1.0
-        entries.append((row.text("source"), row.text("destination"), weight or 0.0))
+        entries.append((*_ends(row), weight or 0.0))
     table.done()
     return {"kind": "matrix", "entries": entries}
 
 
-def _no_more_cells(row: Row) -> None:
-    most = len(row.table.columns.titles)
-    if row.width > most:
-        row.table.wrong(row.number, "source", f"The line has {row.width} cells, and the table {most} columns.")
+def _rows(table: Table) -> Iterator[Row]:
+    """Without comments. Notes a mistake for a line with more cells than the table has columns."""
+    most = len(table.columns.titles)
+    for row in table.rows():
+        if row.cell("source")[:1] in ("", "#") and any(_COMMENT.match(words) for words in row.cells[:1]):
+            continue
+        if row.width > most:
+            table.wrong(row.number, "source", f"The line has {row.width} cells, and the table {most} columns.")
+        yield row
+
+
+def _ends(row: Row) -> tuple[str, str]:
+    """Source and destination. Notes a mistake where one is missing."""
+    ends = row.text("source"), row.text("destination")
+    for column, name in zip(("source", "destination"), ends, strict=True):
+        if not name:
+            row.table.wrong(row.number, column, "The cell is empty.", COLUMNS)
+    return ends
 
 
 def _square(rows: list[list[str]]) -> Json:

@@ -113,8 +113,8 @@ def number(text: str, mark: Mark | None, *, given: bool = False, least: float = 
     """The value of a text in a file with this decimal mark. `given` if a person chose it: other
     numbers are then refused.
 
-    Of two readings the one within `least` and `most` counts, where they are given; a file's mark
-    does not decide against them. Raises `NoNumberError` or `TwoNumbersError`.
+    If `least` and `most` are given, the one of two readings within them counts; a file's mark does
+    not decide against them. Raises `NoNumberError` or `TwoNumbersError`.
     """
     result = readings(text)
     if not result or (given and mark is not None and mark not in result):

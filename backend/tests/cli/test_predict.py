@@ -70,6 +70,9 @@ def test_a_matrix_comes_from_a_csv_file(tmp_path: Path) -> None:
     }
     with pytest.raises(ValueError, match="Line 2, column weight"):
         workload_of("a,b,1\na,b,many\n")
+    for text in ("Nodes 4\nConnections 2\n0->1 start 0\n", "source,destination\n,b\n", "a b 10 0.5\n"):
+        with pytest.raises(ValueError, match="The cell is empty"):
+            workload_of(text)
 
 
 @pytest.mark.parametrize(

@@ -288,6 +288,7 @@ def test_flows_of_csv_come_back(flows: list[tuple[str, str, int, float]]) -> Non
         ),
         ("Bytes\tDestination\tSource\n1000\tb\ta\n", {"kind": "listed", "flows": [("a", "b", 1000, 0.0)]}),
         ("a;b;10;0,25\n", {"kind": "listed", "flows": [("a", "b", 10, 0.25)]}),
+        ("# made\nsource,destination,bytes\na,b,10\n# end\n", {"kind": "listed", "flows": [("a", "b", 10, 0.0)]}),
         ("source;destination;weight\na;b;1,5\n", {"kind": "matrix", "entries": [("a", "b", 1.5)]}),
         (";a;b\na;0;1,5\nb;2;0\n", {"kind": "matrix", "servers": ["a", "b"], "rows": [[0.0, 1.5], [2.0, 0.0]]}),
     ],

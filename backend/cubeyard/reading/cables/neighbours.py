@@ -2,7 +2,7 @@
 IOS, NX-OS, EOS, Junos, Onyx, SONiC, Cumulus and VRP. [ours]
 
 A table has titles of these alone, and no column for the device that printed it: its name is in the
-prompt above, or given beside the file.
+prompt above, or the name of the file.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _END = re.compile(r"\s*(?:total\b|.{0,80}[#>]\s*(?:sh|exit|display)|.{0,80}[#>$]
 _SERIAL = re.compile(r"\([A-Z0-9]{8,}\)$")
 """NX-OS puts the serial number behind a name."""
 _MOST_CHARACTERS = 300
-"""Of a header or a prompt."""
+"""The longest header or prompt."""
 
 
 def read(data: bytes, host: str | None) -> Listing | None:
@@ -58,8 +58,8 @@ def read(data: bytes, host: str | None) -> Listing | None:
             continue
         name = here or (host or "")
         if not name:
-            hint = "Keep the prompt in the file, or give the name beside it."
-            raise refused(f"line {at}", "The file does not say which device printed this table.", hint, line=at)
+            hint = "Keep the prompt in the file, or name the file after the device."
+            raise refused(f"line {at}", "The device that printed this table is unknown.", hint, line=at)
         reporters.add(name)
         for number, cells in _rows(lines, at, titles):
             at = number
@@ -73,7 +73,7 @@ def _is_header(titles: Sequence[str]) -> bool:
 
 
 def _rows(lines: Sequence[str], first: int, titles: Sequence[tuple[int, str]]) -> Iterator[tuple[int, dict[str, str]]]:
-    """Each row up to the end of the table; a name that fills its column has a line of its own."""
+    """Each row up to the end of the table; a name that fills its column is alone on its line."""
     alone = ""
     started = False
     for number, line in enumerate(lines[first:], start=first + 1):

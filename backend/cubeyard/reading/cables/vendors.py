@@ -41,10 +41,10 @@ def unwrapped(value: Any) -> Any:
     """An output out of the answer of an API, where it is the only one."""
     for _ in range(_MOST_NESTED):
         inner = value[0] if isinstance(value, list) and len(value) == 1 else value
-        name = next((name for name in _ENVELOPES if isinstance(inner, dict) and name in inner), None)
-        if name is None or not isinstance(inner[name], dict | list):
+        held = [inner[name] for name in _ENVELOPES if name in inner] if isinstance(inner, dict) else []
+        if not held or not isinstance(held[0], dict | list):
             return value
-        value = inner[name]
+        value = held[0]
     return value
 
 
