@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field
 
 from cubeyard.kit.models import Model
+from cubeyard.reading.report import SkippedRow
 
 PartKind = Literal[
     "switch", "nic", "server", "cable", "transceiver", "rack", "container", "room", "tray", "shelf", "rail", "pdu", "cord",
@@ -152,3 +153,4 @@ class PriceImport(Model):
     lines: int = Field(description="Lines in the file.")
     changes: list[PriceChange]
     problems: list[PriceProblem] = Field(description="Only a trial has them: they have to be mended before an import.")
+    skipped: list[SkippedRow] = Field(description="Filled lines and sheets of the file that are left out.")

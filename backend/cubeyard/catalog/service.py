@@ -18,6 +18,7 @@ from cubeyard.engine import Engine, Json, content_hash
 from cubeyard.kit.changes.service import ChangeLog
 from cubeyard.kit.errors import FieldError, ProblemError, field_error, not_found
 from cubeyard.reading.problems import TwoReadingsError, problem
+from cubeyard.reading.report import MAX_SKIPPED, SkippedRow
 from cubeyard.reading.tables import Table
 
 log = structlog.get_logger(__name__)
@@ -153,6 +154,7 @@ class CatalogService:
             lines=len(bill.lines),
             changes=[schemas.PriceChange(**asdict(item)) for item in quotes.changes],
             problems=[schemas.PriceProblem(**asdict(item)) for item in quotes.problems],
+            skipped=[SkippedRow(where=item.where, reason=item.reason) for item in quotes.skipped[:MAX_SKIPPED]],
         )
 
     def create_book(self, request: schemas.BookCreate) -> schemas.BookVersion:

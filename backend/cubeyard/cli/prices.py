@@ -96,6 +96,8 @@ def _print(quotes: Quotes) -> int:
     Console().print(table, highlight=False)
     if len(quotes.changes) > SHOWN_CHANGES:
         errors.print(f"and {len(quotes.changes) - SHOWN_CHANGES:,} more changes.")
+    for row in quotes.skipped[:SHOWN_CHANGES]:
+        errors.print(f"left out: {escape(f'{row.where}: {row.reason}')}", highlight=False)
     for problem in quotes.problems:
         errors.print(f"[bold red]error:[/bold red] {escape(problem.line)}: {escape(problem.message)}", highlight=False)
     if quotes.problems:

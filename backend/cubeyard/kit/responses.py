@@ -17,6 +17,10 @@ from cubeyard.kit.errors import ProblemError
 IfNoneMatch = Annotated[
     str | None, Header(alias="If-None-Match", max_length=400, description="ETags of the client's copies.")
 ]
+ETAG_HEADER = {
+    "headers": {"ETag": {"description": "Names this state; send it back as If-Match.", "schema": {"type": "string"}}}
+}
+NOT_MODIFIED = {"description": "The client's copy is up to date."}
 KNOWN_BYTES = 1 << 20
 """This much of a file is made before its first byte is sent; a shorter file gets its size.
 [ours]"""
@@ -50,6 +54,16 @@ def matches(if_none_match: str | None, tag: str) -> bool:
         return False
     sent = {word.strip().removeprefix("W/") for word in if_none_match.split(",")}
     return "*" in sent or tag.removeprefix("W/") in sent
+
+
+def check_match(if_match: str | None, tag: str, what: str) -> None:
+    """Raises a 412 for a change that is based on another state (RFC 9110 §13.1.1)."""
+    if if_match is None or if_match.strip() == "*":
+        return
+    # A tag that compression made weak names the same state.
+    if tag not in {word.strip().removeprefix("W/") for word in if_match.split(",")}:
+        detail = f"The {what} is at {tag}, not at {if_match.strip()[:80]}. Read it again and repeat the change."
+        raise ProblemError(412, "changed-meanwhile", detail)
 
 
 def byte_range(header: str | None, size_bytes: int) -> range | None:

@@ -4,23 +4,28 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import Depends, Query
+from fastapi import Depends, Header, Query
+from starlette.responses import Response
 
 from cubeyard.catalog.endpoints import EngineOf
 from cubeyard.kit.auth.who import Author
 from cubeyard.kit.db import UnitOfWork
 from cubeyard.kit.errors import responses
 from cubeyard.kit.ids import Id
+from cubeyard.kit.responses import ETAG_HEADER, NOT_MODIFIED, IfNoneMatch, json_bytes, matches
 from cubeyard.kit.routing import api_router
 from cubeyard.kit.text import PlainText
 from cubeyard.notes import schemas
-from cubeyard.notes.service import NoteService
+from cubeyard.notes.service import NoteService, etag
 from cubeyard.plans.endpoints import AtRevision
 
 router = api_router(tags=["notes"])
 
 Cursor = Annotated[str | None, Query(max_length=200)]
 Limit = Annotated[int, Query(ge=1, le=200)]
+IfMatch = Annotated[
+    str | None, Header(alias="If-Match", max_length=400, description="The note's ETag that the change is based on.")
+]
 Resolved = Annotated[bool | None, Query(description="Only resolved ones, or only open ones; all if left out.")]
 Words = Annotated[PlainText, Query(max_length=200, description="Words of the text.")]
 
@@ -30,6 +35,13 @@ def get_service(session: UnitOfWork, engine: EngineOf, author: Author) -> NoteSe
 
 
 Service = Annotated[NoteService, Depends(get_service)]
+
+
+def _note_response(note: schemas.Note, if_none_match: str | None = None) -> Response:
+    headers = {"etag": etag(note)}
+    if matches(if_none_match, headers["etag"]):
+        return Response(status_code=304, headers=headers)
+    return json_bytes(note.model_dump_json().encode(), headers=headers)
 
 
 @router.get(
@@ -89,24 +101,31 @@ def create_run_note(service: Service, id: Id, request: schemas.MomentNoteCreate)
     return service.pin_moment(id, request)
 
 
-@router.get("/notes/{id}", operation_id="read_note", summary="A note", responses=responses(404))
-def read_note(service: Service, id: Id) -> schemas.Note:
-    return service.read(id)
+@router.get(
+    "/notes/{id}",
+    operation_id="read_note",
+    summary="A note",
+    response_model=schemas.Note,
+    responses={200: ETAG_HEADER, 304: NOT_MODIFIED, **responses(404)},
+)
+def read_note(service: Service, id: Id, if_none_match: IfNoneMatch = None) -> Response:
+    return _note_response(service.read(id), if_none_match)
 
 
 @router.patch(
     "/notes/{id}",
     operation_id="update_note",
     summary="Edit a note's text, resolve it or reopen it",
-    responses=responses(404, 409),
+    response_model=schemas.Note,
+    responses={200: ETAG_HEADER, **responses(404, 409, 412)},
 )
-def update_note(service: Service, id: Id, request: schemas.NoteUpdate) -> schemas.Note:
-    return service.change(id, request)
+def update_note(service: Service, id: Id, request: schemas.NoteUpdate, if_match: IfMatch = None) -> Response:
+    return _note_response(service.change(id, request, if_match))
 
 
 @router.delete(
-    "/notes/{id}", operation_id="delete_note", summary="Delete a note", status_code=204, responses=responses(404)
+    "/notes/{id}", operation_id="delete_note", summary="Delete a note", status_code=204, responses=responses(404, 412)
 )
-def delete_note(service: Service, id: Id) -> None:
+def delete_note(service: Service, id: Id, if_match: IfMatch = None) -> None:
     """The change log keeps who deleted it and when, not its text."""
-    service.delete(id)
+    service.delete(id, if_match)

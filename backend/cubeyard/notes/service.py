@@ -3,6 +3,7 @@ disappears, and every change is logged."""
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Callable, Sequence
 
@@ -18,6 +19,7 @@ from cubeyard.kit.changes.service import ChangeLog
 from cubeyard.kit.cursors import decode_cursor, encode_cursor
 from cubeyard.kit.errors import ProblemError, field_error, not_found
 from cubeyard.kit.ids import new_id
+from cubeyard.kit.responses import check_match
 from cubeyard.notes import anchors, schemas
 from cubeyard.notes.models import NoteRow
 from cubeyard.notes.repository import NoteRepository
@@ -110,9 +112,10 @@ class NoteService:
             request.text,
         )
 
-    def change(self, note_id: str, request: schemas.NoteUpdate) -> schemas.Note:
+    def change(self, note_id: str, request: schemas.NoteUpdate, if_match: str | None) -> schemas.Note:
         """Changes text, state, or both. A change without effect is not logged."""
         row = self._row(note_id, lock=True)
+        check_match(if_match, etag(self._one(row)), "note")
         if request.text is not None:
             if request.base_version != row.version:
                 detail = (
@@ -131,8 +134,9 @@ class NoteService:
         self._repository.flush()
         return self._one(row)
 
-    def delete(self, note_id: str) -> None:
+    def delete(self, note_id: str, if_match: str | None) -> None:
         row = self._row(note_id, lock=True)
+        check_match(if_match, etag(self._one(row)), "note")
         self._repository.delete(row)
         self._logged(row, "deleted")
 
@@ -218,6 +222,11 @@ class NoteService:
     def _logged(self, row: NoteRow, action: ChangeAction) -> None:
         detail = f"at revision {row.revision}" if row.revision is not None else ""
         self._log.record("note", action, row.id, _where(row), detail, plan_id=row.plan_id)
+
+
+def etag(note: schemas.Note) -> str:
+    """Another one after every change, also of the anchor."""
+    return f'"{note.id}.{hashlib.sha256(note.model_dump_json().encode()).hexdigest()[:16]}"'
 
 
 def _where(row: NoteRow) -> str:

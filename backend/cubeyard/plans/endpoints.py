@@ -13,7 +13,7 @@ from cubeyard.catalog.endpoints import EngineOf
 from cubeyard.kit.db import UnitOfWork
 from cubeyard.kit.errors import not_found, responses
 from cubeyard.kit.ids import Id
-from cubeyard.kit.responses import IfNoneMatch, json_bytes, json_object, json_value, matches
+from cubeyard.kit.responses import ETAG_HEADER, NOT_MODIFIED, IfNoneMatch, json_bytes, json_object, json_value, matches
 from cubeyard.kit.routing import api_router
 from cubeyard.kit.text import PlainText
 from cubeyard.plans import documents, metrics, schemas
@@ -38,11 +38,6 @@ AtRevision = Annotated[schemas.Revision | None, Query(description="An earlier re
 RevisionNumber = Annotated[int, Path(ge=1, le=2_147_483_647)]
 DeviceName = Annotated[str, Path(min_length=1, max_length=120, examples=["0132", "<3,001>"])]
 RackName = Annotated[str, Path(min_length=1, max_length=120, examples=["R03"])]
-ETAG_HEADER = {
-    "headers": {
-        "ETag": {"description": "Names this state of the plan; send it back as If-Match.", "schema": {"type": "string"}}
-    }
-}
 
 
 def _plan_response(plan: PlanRow, row: RevisionRow, *, status: int = 200) -> Response:
@@ -134,7 +129,7 @@ def create_plan(service: Service, request: schemas.PlanCreate) -> Response:
     operation_id="read_plan",
     summary="A plan at its head or at a revision",
     response_model=schemas.Plan,
-    responses={200: ETAG_HEADER, 304: {"description": "The client's copy is up to date."}, **responses(404)},
+    responses={200: ETAG_HEADER, 304: NOT_MODIFIED, **responses(404)},
 )
 def read_plan(service: Service, id: Id, revision: AtRevision = None, if_none_match: IfNoneMatch = None) -> Response:
     plan, row = service.read(id, revision)

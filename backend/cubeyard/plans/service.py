@@ -18,6 +18,7 @@ from cubeyard.kit.changes.service import ChangeLog
 from cubeyard.kit.cursors import decode_cursor, encode_cursor
 from cubeyard.kit.errors import ProblemError, field_error, not_found
 from cubeyard.kit.ids import new_id
+from cubeyard.kit.responses import check_match
 from cubeyard.plans import metrics, over_time, schemas
 from cubeyard.plans.models import PlanRow, RevisionRow
 from cubeyard.plans.repository import PlanRepository
@@ -223,14 +224,7 @@ class PlanService:
     def _check_base(self, plan: PlanRow, base_revision: int | None, if_match: str | None, *, required: bool) -> None:
         """Rejects a change that was based on a head other than the current one."""
         if if_match is not None:
-            if if_match.strip() != "*" and etag(plan) not in {
-                tag.strip().removeprefix("W/") for tag in if_match.split(",")
-            }:
-                raise ProblemError(
-                    412,
-                    "changed-meanwhile",
-                    f"The plan is at {etag(plan)}, not at {if_match.strip()[:80]}. Read it again and repeat the change.",
-                )
+            check_match(if_match, etag(plan), "plan")
         elif base_revision is None:
             if required:
                 raise ProblemError(

@@ -126,6 +126,21 @@ def test_an_anchor_is_found_in_other_revisions_or_the_note_says_that_it_is_not_t
     assert client.get(f"{API}/plans/{plan}/notes", params={"revision": 9}).status_code == 404
 
 
+def test_a_tag_guards_changes_of_a_note_and_spares_a_copy(client: TestClient) -> None:
+    path = f"{API}/notes/{pin(client, create(client)['id'], 'rack', 'R00')['id']}"
+    tags = [client.get(path).headers["etag"]]
+    assert client.get(path, headers={"if-none-match": f'"x", W/{tags[0]}'}).status_code == 304
+    for change in ({"resolved": True}, {"resolved": False}, {"text": "second", "base_version": 1}):
+        answer = client.patch(path, json=change, headers={"if-match": f'"x", {tags[-1]}'})
+        assert answer.json() == client.get(path).json(), answer.text
+        tags.append(answer.headers["etag"])
+        for old in tags[:-1]:
+            late = client.patch(path, json={"resolved": True}, headers={"if-match": old})
+            assert (late.status_code, late.json()["type"]) == (412, "urn:cubeyard:problem:changed-meanwhile")
+            assert client.delete(path, headers={"if-match": old}).status_code == 412
+    assert client.delete(path, headers={"if-match": tags[-1]}).status_code == 204
+
+
 def test_a_text_is_edited_by_whom_knows_the_present_one(client: TestClient) -> None:
     plan = create(client)["id"]
     note = pin(client, plan, "rack", "R00")

@@ -157,4 +157,14 @@ def test_a_hidden_sheet_does_not_hide_the_one_that_people_see() -> None:
 
     data = workbook([["Bill of hall 2"], [], BILL, [], bill_row(12.5)], change)
     assert price(data) == 12.5
-    assert [entry.where for entry in read_bill(data).skipped] == ["sheet Old"]
+    assert [entry.where for entry in quoted(data).skipped] == ["sheet Old"]
+
+
+def test_what_is_filled_into_a_line_without_a_part_is_named() -> None:
+    lost = bill_row("", supplier="A. Supplier")
+    lost[BILL.index("sku")] = ""
+    quotes = quoted(csv_of([BILL, lost, ["Total"], bill_row(12.5)]).encode())
+    assert [(entry.where, entry.reason) for entry in quotes.skipped] == [
+        ("line 2", "It names no part for its supplier.")
+    ]
+    assert [entry.after for entry in quotes.changes] == [12.5]

@@ -7476,6 +7476,11 @@ export interface components {
              * @description Only a trial has them: they have to be mended before an import.
              */
             problems: components["schemas"]["PriceProblem"][];
+            /**
+             * Skipped
+             * @description Filled lines and sheets of the file that are left out.
+             */
+            skipped: components["schemas"]["SkippedRow"][];
         };
         /** PriceProblem */
         PriceProblem: {
@@ -12334,7 +12339,7 @@ export interface operations {
             /** @description Successful Response */
             201: {
                 headers: {
-                    /** @description Names this state of the plan; send it back as If-Match. */
+                    /** @description Names this state; send it back as If-Match. */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -12374,7 +12379,7 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
-                    /** @description Names this state of the plan; send it back as If-Match. */
+                    /** @description Names this state; send it back as If-Match. */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -12458,7 +12463,7 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
-                    /** @description Names this state of the plan; send it back as If-Match. */
+                    /** @description Names this state; send it back as If-Match. */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -12571,7 +12576,7 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
-                    /** @description Names this state of the plan; send it back as If-Match. */
+                    /** @description Names this state; send it back as If-Match. */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -13395,7 +13400,10 @@ export interface operations {
     read_note: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description ETags of the client's copies. */
+                "If-None-Match"?: string | null;
+            };
             path: {
                 /** @description The identifier that the server gave. */
                 id: string;
@@ -13407,11 +13415,20 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    /** @description Names this state; send it back as If-Match. */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Note"];
                 };
+            };
+            /** @description The client's copy is up to date. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             400: components["responses"]["Problem400"];
             401: components["responses"]["Problem401"];
@@ -13428,7 +13445,10 @@ export interface operations {
     delete_note: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The note's ETag that the change is based on. */
+                "If-Match"?: string | null;
+            };
             path: {
                 /** @description The identifier that the server gave. */
                 id: string;
@@ -13448,6 +13468,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            412: components["responses"]["Problem412"];
             413: components["responses"]["Problem413"];
             415: components["responses"]["Problem415"];
             421: components["responses"]["Problem421"];
@@ -13459,7 +13480,10 @@ export interface operations {
     update_note: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The note's ETag that the change is based on. */
+                "If-Match"?: string | null;
+            };
             path: {
                 /** @description The identifier that the server gave. */
                 id: string;
@@ -13475,6 +13499,8 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    /** @description Names this state; send it back as If-Match. */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -13486,6 +13512,7 @@ export interface operations {
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
             409: components["responses"]["Problem409"];
+            412: components["responses"]["Problem412"];
             413: components["responses"]["Problem413"];
             415: components["responses"]["Problem415"];
             421: components["responses"]["Problem421"];

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cubeyard.reading.numbers import currencies_of
-from cubeyard.reading.problems import TwoReadingsError
+from cubeyard.reading.problems import Skipped, TwoReadingsError
 from cubeyard.reading.tables import Row, Table
 
 Json = dict[str, Any]
@@ -24,6 +24,7 @@ _RATE = re.compile(r"(?P<currency>[A-Za-z]{3})=(?P<rate>[0-9]{1,9}(\.[0-9]{1,9})
 MAX_PRICE = 1e9
 MAX_LEAD_TIME_DAYS = 3650
 MAX_TEXT_CHARACTERS = 200
+_FILLED = ("manufacturer", "part_number", "supplier", "lead_time_days")
 JUMP = 10.0
 """A price that becomes ten times as high or low was probably misread, and is shown before it is
 taken."""
@@ -93,6 +94,8 @@ class Quotes:
     parts: list[Json] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
+    skipped: list[Skipped] = field(default_factory=list)
+    """Filled lines and sheets that are left out."""
     quoted_lines: int = 0
     """Lines with at least one value that differs from the book, or a quoted price."""
 
@@ -103,7 +106,7 @@ def quoted_parts(parts: Iterable[Mapping[str, Any]], currency: str, bill: Table,
     Two lines of one part and length (its colours) may not give different prices. Raises
     `TwoReadingsError` if the bill leaves open whether its decimal mark is a point or a comma.
     """
-    out = Quotes()
+    out = Quotes(skipped=[*bill.skipped])
     bill.mistakes.clear()
     bill.ambiguous.clear()
     book: dict[str, Json] = {part["sku"]: copy.deepcopy(dict(part)) for part in parts}
@@ -192,6 +195,10 @@ class _Line:
             if price is not None:
                 self._problem(
                     "No part of the book fits this line, so its price has no place: add a part to the book first."
+                )
+            elif filled := [row.table.columns.title(column) for column in _FILLED if row.cell(column)]:
+                self._out.skipped.append(
+                    Skipped(row.where, f"It names no part for its {', '.join(filled)}.", row.number)
                 )
             return None
         part = book.get(sku)

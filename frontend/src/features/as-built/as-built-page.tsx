@@ -12,6 +12,7 @@ import { formatCount, plural } from "@/units";
 import { type ScreenRequest, useScreen } from "../shared/curl";
 import { DecimalQuestion, type Mark } from "../shared/decimal-question";
 import { useLastPlan } from "../shared/last-plan";
+import { LeftOut } from "../shared/left-out";
 import { ProblemView } from "../shared/problem";
 import { Shell } from "../shared/shell";
 import { usePlanAt } from "../shared/use-plan-at";
@@ -210,27 +211,10 @@ function Result({ plan, name, found }: { plan: Plan; name: string; found: AsBuil
           </ul>
         </section>
       )}
-      <LeftOut rows={list.skipped_rows} />
+      <LeftOut rows={list.skipped_rows} className={styles.look} />
       <Differences plan={plan} found={found} />
       <WorkOrder plan={plan} found={found} />
     </>
-  );
-}
-
-/** Rows that are no part of the comparison, each with its reason. */
-function LeftOut({ rows }: { rows: AsBuilt["list"]["skipped_rows"] }) {
-  if (rows.length === 0) return null;
-  return (
-    <details>
-      <summary>Rows left out</summary>
-      <ul className={styles.look}>
-        {rows.slice(0, 200).map(({ where, reason }) => (
-          <li key={`${where} ${reason}`}>
-            {where}: {reason}
-          </li>
-        ))}
-      </ul>
-    </details>
   );
 }
 

@@ -9,6 +9,7 @@ import { toast } from "@/ui/toast";
 import { formatShort, plural } from "@/units";
 import { formatDate } from "../shared/dates";
 import { DecimalQuestion, type Mark } from "../shared/decimal-question";
+import { LeftOut } from "../shared/left-out";
 import styles from "./catalog-page.module.css";
 
 const XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
@@ -117,6 +118,7 @@ export function ImportPrices({ book, version, onMade }: { book: Book; version: n
         >
           <FileField onChoose={(chosen) => void choose(chosen)} />
           {found && <Preview found={found} />}
+          {found && <LeftOut rows={found.skipped} />}
           <OriginFields
             value={origin}
             currency={book.currency}
