@@ -216,7 +216,9 @@ class BodyLimits:
                 shown = media_type or "no content type"
                 wanted = JSON_MEDIA_TYPE if files is None else " or ".join(files)
                 detail = f"The body is {shown}; send {wanted}."
-                await problem_response(scope, 415, "unsupported-media-type", detail)(scope, receive, send)
+                accepted = {"accept": JSON_MEDIA_TYPE if files is None else ", ".join(files)}
+                refused = problem_response(scope, 415, "unsupported-media-type", detail, headers=accepted)
+                await refused(scope, receive, send)
                 return
 
         seen = 0

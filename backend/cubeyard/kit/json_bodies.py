@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from json import JSONDecodeError
 from typing import Any
 
 import fastapi.routing
@@ -13,7 +14,14 @@ from cubeyard.kit.json_text import loads
 class StrictRequest(Request):
     async def json(self) -> Any:
         if not hasattr(self, "_json"):
-            self._json = loads(await self.body())
+            body = await self.body()
+            try:
+                self._json = loads(body)
+            # For these errors FastAPI names neither place nor reason.
+            except UnicodeDecodeError as error:
+                raise JSONDecodeError(f"This byte is no {error.encoding.upper()}", "", error.start) from None
+            except RecursionError:
+                raise JSONDecodeError("It is nested too deeply", "", 0) from None
         return self._json
 
 

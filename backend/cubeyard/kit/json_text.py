@@ -1,18 +1,20 @@
-"""JSON as RFC 8259 has it: no NaN and no infinities, no key twice in an object, of which one would
-be lost, and no whole number that readers of JSON round. A byte order mark, UTF-16 and UTF-32 are
-read.
+"""JSON as RFC 8259 has it: no NaN, no infinities and no number beyond them, no key twice in an
+object, of which one would be lost, and no whole number that readers of JSON round. A byte order
+mark, UTF-16 and UTF-32 are read.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from math import isfinite
 from typing import Any
 
 MAX_INTEGER = 2**53 - 1
 """The largest whole number that JavaScript and jq tell from its neighbours (RFC 8259, section
 6)."""
 _LONG = re.compile(r"[0-9]{16}")
+_HUGE = re.compile(r"[eE]\+?[0-9]{3}|[0-9]{300}")
 _WORDS = re.compile(r'"(?:[^"\\]|\\.)*"|-?Infinity|NaN')
 
 
@@ -40,7 +42,15 @@ def loads(data: bytes | str) -> Any:
         words = f"{digits[:24]} is beyond {MAX_INTEGER}, the largest whole number that every program reads exactly"
         raise json.JSONDecodeError(words, text, text.find(digits))
 
-    parse_int = whole if _LONG.search(text) else None
+    def real(digits: str) -> float:
+        if isfinite(number := float(digits)):
+            return number
+        raise json.JSONDecodeError(f"{digits[:24]} is beyond 1.8e308, the largest number", text, text.find(digits))
+
     return json.loads(
-        text.removeprefix("\ufeff"), parse_int=parse_int, parse_constant=constant, object_pairs_hook=pairs
+        text.removeprefix("\ufeff"),
+        parse_int=whole if _LONG.search(text) else None,
+        parse_float=real if _HUGE.search(text) else None,
+        parse_constant=constant,
+        object_pairs_hook=pairs,
     )

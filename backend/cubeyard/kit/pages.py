@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from pathlib import Path
 
 from starlette.concurrency import run_in_threadpool
@@ -22,6 +23,7 @@ DOCS_NOT_BUILT = """<!doctype html><html lang="en"><meta charset="utf-8"><title>
 <p>The documentation is not built here. Run <code>make docs</code> in the checkout, or read its folder <code>docs</code>.</p></html>"""
 DOCS_NOT_FOUND = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Cubeyard documentation</title>
 <p>The documentation has no such page. <a href="./docs/">Its start</a>.</p></html>"""
+_NO_PAGE = re.compile(r"/+(?:api/+[^/]|(?:healthz|livez|metrics)(?:/|$))", re.IGNORECASE)
 IMMUTABLE = "public, max-age=31536000, immutable"
 
 
@@ -44,7 +46,8 @@ class Pages:
 
     def _response(self, scope: Scope) -> Response:
         path: str = scope["path"]
-        if path.startswith("/api/"):
+        # Other letters and a slash behind make no page of a path of the API.
+        if _NO_PAGE.match(path):
             return problem_response(scope, 404, "not-found", f"There is nothing at {path}.")
         if scope["method"] not in {"GET", "HEAD"}:
             detail = f"{scope['method']} is not possible at {path}."

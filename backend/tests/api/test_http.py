@@ -139,7 +139,9 @@ def test_bodies_are_limited_and_typed(client: TestClient, settings: Settings) ->
     json_type = {"content-type": "application/json"}
     problem_of(client.post(PLANS, content=long, headers=json_type), 413)
     problem_of(client.post(PLANS, content=iter([long[:1000], long[1000:]]), headers=json_type), 413)  # no length said
-    problem_of(client.post(PLANS, content=b"name=x", headers={"content-type": "text/plain"}), 415)
+    typed = client.post(PLANS, content=b"name=x", headers={"content-type": "text/plain"})
+    problem_of(typed, 415)
+    assert typed.headers["accept"] == "application/json"
     problem_of(client.post(PLANS, content=b"<x/>", headers={"content-type": "application/xml"}), 415)
     assert client.post(PLANS, content=b'{"name": "x", "spec": {"family": "bcube", "n": 4, "k": 1}}', headers={"content-type": "application/merge-patch+json; charset=utf-8"}).status_code == 201  # fmt: skip
 
@@ -226,6 +228,8 @@ def test_the_page_is_served_with_its_assets_and_its_routes(client: TestClient, s
     assert client.get("/assets/app-1a2b3c.js", headers={"if-none-match": asset.headers["etag"]}).status_code == 304
     problem_of(client.get("/assets/gone-9.js"), 404)
     problem_of(client.get("/favicon.png"), 404)
+    for path in ("/healthz/", "/METRICS", "/API/v1/plans", "/api/v1/plans/", "//api/v1/plans"):
+        problem_of(client.get(f"http://localhost{path}", headers={"accept": "text/html"}), 404)
     (dist.parent / "secret.txt").write_text("kept to ourselves")
     for path in ("/../secret.txt", "/%2e%2e/secret.txt", "/assets/..%2f..%2fsecret.txt", "/%00", "//etc/passwd"):
         assert "ourselves" not in client.get(path).text
@@ -307,6 +311,9 @@ def test_every_path_says_all_its_methods_and_has_head_where_it_has_get(client: T
         (b'{"name": "x", "spec": {"family": "bcube", "n": NaN, "k": 1}}', "NaN is no number of JSON"),
         (b'{"name": "NaN", "spec": {"family": "bcube", "n": -Infinity, "k": 1}}', "-Infinity is no number of JSON"),
         (b'{"name": "x", "spec": {"family": "bcube", "n": 4, "n": 8, "k": 1}}', '"n" is there twice in one object'),
+        (b'{"name": "x", "spec": {"family": "bcube", "n": 1e400, "k": 1}}', "1e400 is beyond 1.8e308"),
+        ('{"name": "\u00f6"}'.encode("latin-1"), "body.10: This is not JSON: This byte is no UTF-8"),
+        (b"[" * 100_000, "It is nested too deeply"),
     ],
 )
 def test_a_body_is_json_and_has_no_key_twice(client: TestClient, body: bytes, said: str) -> None:

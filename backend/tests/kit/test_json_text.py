@@ -35,6 +35,7 @@ def test_a_spec_is_read_in_every_encoding_of_unicode(encoding: str, tmp_path: Pa
         ('{"family":"bcube","n":NaN}', "NaN is no number of JSON"),
         ('{"family":', "is not JSON"),
         ('{"family":"bcube","n":9007199254740992}', "9007199254740992 is beyond 9007199254740991"),
+        ('{"family":"bcube","n":1e400}', "1e400 is beyond 1.8e308"),
         ('{"family":"bcube","site":[-1e3,-' + "9" * 5000 + "]}", "is beyond 9007199254740991"),
     ],
 )
