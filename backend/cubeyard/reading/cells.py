@@ -22,16 +22,23 @@ def is_error(text: str) -> bool:
 class Special(str):
     """The text of such a cell, with its kind."""
 
-    __slots__ = ("kind",)
+    __slots__ = ("kind", "unit")
     kind: Kind
+    unit: str
+    """The currency or unit that a spreadsheet program shows with the number."""
 
-    def __new__(cls, text: str, kind: Kind) -> Special:
+    def __new__(cls, text: str, kind: Kind, unit: str = "") -> Special:
         made = super().__new__(cls, text)
-        made.kind = kind
+        made.kind, made.unit = kind, unit
         return made
 
-    def __getnewargs__(self) -> tuple[str, Kind]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        return str(self), self.kind
+    def __getnewargs__(self) -> tuple[str, Kind, str]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return str(self), self.kind, self.unit
+
+    @property
+    def shown(self) -> str:
+        """`12.5 €`, of a number in such a format."""
+        return f"{self} {self.unit}".strip()
 
     @property
     def reason(self) -> str:

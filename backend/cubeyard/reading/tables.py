@@ -194,6 +194,8 @@ class Row:
             self.skip_cell(column, words.reason)
             return None
         unit = (self.cell(unit_column) if unit_column else "") or table.columns.units.get(column, "")
+        if isinstance(words, Special) and words.unit.casefold() in numbers.UNITS:
+            unit = words.unit
         mark: Mark | None = "point" if isinstance(words, Special) else table.mark
         try:
             value = numbers.length_mm(words, unit, mark, given=table.decimal is not None and mark == table.decimal)

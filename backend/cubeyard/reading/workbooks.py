@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import datetime
 import io
+import re
 import warnings
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from xml.etree.ElementTree import Element
 
 from defusedxml.ElementTree import iterparse
 from openpyxl.reader.excel import ExcelReader
+from openpyxl.styles.numbers import BUILTIN_FORMATS_MAX_SIZE
 from openpyxl.styles.stylesheet import apply_stylesheet
 from openpyxl.utils.cell import range_boundaries
 from openpyxl.worksheet._reader import MERGE_TAG, ROW_TAG, WorkSheetParser
@@ -39,6 +41,7 @@ MAX_ROWS = 100_000
 MAX_CELLS = 2_500_000
 MAX_COLUMNS = 16_384
 """As no program has more."""
+_SIGN = re.compile(r'\[\$([^\]-]{1,8})(?:-[0-9A-Fa-f]+)?\]|"\s*([A-Za-z]{1,12})\.?\s*"|([\u20ac\u00a3\u00a5$](?!-))')
 _FORMULA = f"{{{SHEET_MAIN_NS}}}f"
 _STYLES = "application/vnd.openxmlformats-officedocument.spreadsheetml.styles+xml"
 _STRICT = (
@@ -175,6 +178,7 @@ class _Book(ExcelReader):
         self.read_strings()
         self.read_workbook()
         apply_stylesheet(archive, self.wb)
+        self._units = _units(self.wb)
         self._counts = [0, 0]
 
     def sheets(self) -> Iterator[tuple[str, str]]:
@@ -209,7 +213,7 @@ class _Book(ExcelReader):
             if not 0 < column <= MAX_COLUMNS:
                 raise refused("file", f"The workbook has a cell in column {column:,}, which no sheet has.")
             row.extend([""] * (column - 1 - len(row)))
-            row[column - 1 :] = [_text(cell)]
+            row[column - 1 :] = [_text(cell, self._units)]
         self._counts[0] += 1
         self._counts[1] += len(row)
         if self._counts[0] > MAX_ROWS:
@@ -253,7 +257,17 @@ class _Sheet(WorkSheetParser):
         return cell
 
 
-def _text(cell: dict[str, Any]) -> str:
+def _units(book: Any) -> dict[int, str]:
+    """Currencies and units in the formats of numbers, by the cells' styles: who types `12,50 €`
+    gets a number in such a format, and others write `0.0 "ft"`."""
+    own = dict(enumerate(book._number_formats, start=BUILTIN_FORMATS_MAX_SIZE))  # noqa: SLF001 - as openpyxl's own cells take them
+    # Those with lower numbers are built in: each program shows its own currency there.
+    codes = (own.get(style.numFmtId, "") for style in book._cell_styles)  # noqa: SLF001
+    signs = (next(filter(None, map(str.strip, map("".join, _SIGN.findall(code)))), "") for code in codes)
+    return {at: sign for at, sign in enumerate(signs) if sign}
+
+
+def _text(cell: dict[str, Any], units: Mapping[int, str]) -> str:
     value, kind = cell["value"], cell["data_type"]
     if kind == "e":
         return Special(str(value or "#N/A"), "error")
@@ -262,7 +276,8 @@ def _text(cell: dict[str, Any]) -> str:
     if isinstance(value, bool):
         return Special(str(value).upper(), "boolean")
     if isinstance(value, int | float):
-        return Special(str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value), "number")
+        words = str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
+        return Special(words, "number", units.get(cell["style_id"], ""))
     if isinstance(value, datetime.datetime | datetime.date | datetime.time | datetime.timedelta):
         return Special(str(value).removesuffix(" 00:00:00"), "date")
     return str(value)

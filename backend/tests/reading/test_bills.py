@@ -95,6 +95,20 @@ def test_a_cell_of_a_workbook_that_is_no_price_is_a_problem(value: object, forma
     assert quotes.parts == []
 
 
+@pytest.mark.parametrize(
+    ("number_format", "written"),
+    [
+        ("#,##0.00\u00a0\u20ac", "12.5 \u20ac"), ("_-* #,##0.00 [$\u20ac-407]_-", "12.5 \u20ac"), ("[$CHF-807] #,##0.00", "12.5 CHF"),
+        ('#,##0.00 "EUR"', "12.5 EUR"), ("[$\u00a3-809]#,##0.00;-[$\u00a3-809]#,##0.00", "12.5 \u00a3"),
+        ('"$"#,##0.00_);("$"#,##0.00)', ""), ("[$-409]#,##0.00", ""), ("#,##0.00", ""), ('0.00 "each"', ""),
+    ],
+)  # fmt: skip
+def test_a_currency_in_the_format_of_a_cell_is_that_of_its_price(number_format: str, written: str) -> None:
+    quotes = quoted(workbook([BILL, bill_row("")], _cell(12.5, number_format)))
+    assert [f"written as {written}, and" in entry.message for entry in quotes.problems] == ([True] if written else [])
+    assert [entry.after for entry in quotes.changes] == ([] if written else [12.5])
+
+
 def test_a_supplier_that_is_an_error_or_a_date_is_a_problem_too() -> None:
     for supplier in ("#REF!", datetime.date(2026, 3, 1)):
         (problem,) = quoted(workbook([BILL, bill_row(5, supplier=supplier)])).problems

@@ -129,6 +129,14 @@ def test_a_unit_may_be_in_the_name_of_the_column() -> None:
         assert cable.length_mm == millimetres
 
 
+def test_a_unit_may_be_in_the_format_of_a_cell() -> None:
+    def feet(book: object) -> None:
+        book["BOM"]["E2"].number_format = '0.0 "ft"'  # type: ignore[index]
+
+    rows = [["a_device", "a_port", "b_device", "b_port", "length"], ["a", "1", "b", "2", 10], ["a", "2", "b", "3", 3]]
+    assert [entry.length_mm for entry in read(workbook(rows, feet)).cables] == [3048, 3000]
+
+
 def test_a_length_that_cannot_be_read_is_left_out_by_its_cell_and_its_cable_stays() -> None:
     rows = [["a_device", "a_port", "b_device", "b_port", "length"], ["a", "1", "b", "2", "long"], ["a", "2", "b", "3", "#N/A"], ["a", "3", "b", "4", "0"]]  # fmt: skip
     for listing, place in (

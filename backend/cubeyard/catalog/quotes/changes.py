@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from cubeyard.reading.cells import Special
 from cubeyard.reading.numbers import currencies_of
 from cubeyard.reading.problems import Skipped, TwoReadingsError
 from cubeyard.reading.tables import Row, Table
@@ -238,10 +239,12 @@ class _Line:
     def _price(self, wanted: _Wanted, part: Json, attributes: Json, price: float) -> None:
         row = self._row
         currency = row.text("currency").upper()
-        message = currencies_of(row.cell("quoted_price"))
+        words = row.cell("quoted_price")
+        written = words.shown if isinstance(words, Special) else words
+        message = currencies_of(written)
         if message and (currency or self._currency) not in message:
             self._problem(
-                f"The price is written as {row.cell('quoted_price')}, and its currency is {currency or self._currency}: "
+                f"The price is written as {written}, and its currency is {currency or self._currency}: "
                 "make the two agree."
             )
             return
