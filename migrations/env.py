@@ -12,13 +12,14 @@ from cubeyard.jobs import models as _jobs
 from cubeyard.kit.auth import models as _auth
 from cubeyard.kit.changes import models as _changes
 from cubeyard.kit.db import Base, Database
+from cubeyard.kit.idempotency import models as _idempotency
 from cubeyard.notes import models as _notes
 from cubeyard.plans import models as _plans
 from cubeyard.plans.work import models as _work
 from cubeyard.runs import models as _runs
 from cubeyard.settings import Settings
 
-_ = _catalog, _changes, _emulation, _experiments, _jobs, _auth, _notes, _plans, _runs, _work
+_ = _catalog, _changes, _emulation, _experiments, _jobs, _auth, _idempotency, _notes, _plans, _runs, _work
 
 
 def include(name: str | None, kind: str, _parents: object) -> bool:

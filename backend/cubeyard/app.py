@@ -52,6 +52,7 @@ from cubeyard.kit.confined.forks import ReaderLimits
 from cubeyard.kit.confined.readers import Readers
 from cubeyard.kit.db import Database
 from cubeyard.kit.errors import MEDIA_TYPE
+from cubeyard.kit.idempotency.route import describe
 from cubeyard.kit.metrics import CONTENT_TYPE_LATEST, Metrics
 from cubeyard.kit.models import Model
 from cubeyard.kit.pages import Pages
@@ -273,6 +274,7 @@ def openapi(app: FastAPI) -> dict[str, Any]:
     if app.openapi_schema is None:
         schema = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
         _share_problems(schema)
+        describe(schema)
         for unused in ("HTTPValidationError", "ValidationError"):
             schema["components"]["schemas"].pop(unused, None)
         for kept in (frame_schemas, packet_event_schemas):

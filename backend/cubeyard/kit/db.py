@@ -237,6 +237,8 @@ def _unit_of_work(request: Request) -> Iterator[Session]:
     try:
         with database.session() as session:
             mark_caller(session, request)
+            if (begin := getattr(request.state, "begin", None)) is not None:
+                begin(session)  # see `idempotency/route.py`
             yield session
     except DBAPIError as error:
         full = database.full(error, "try again")

@@ -23,7 +23,7 @@ LOGINS = {"server": SERVER, "worker": WORKER}
 READ_BY_WORKERS = frozenset(
     {"plans", "plan_revisions", "catalog_books", "catalog_versions", "catalog_parts", "experiments", "alembic_version"}
 )
-HIDDEN_FROM_WORKERS = frozenset({"tokens", "sessions", "changes", "notes", "cable_marks"})
+HIDDEN_FROM_WORKERS = frozenset({"tokens", "sessions", "changes", "notes", "cable_marks", "idempotency_keys"})
 QUEUE = "procrastinate_"
 """Prefix of the queue's own tables."""
 WRITE = "SELECT, INSERT, UPDATE, DELETE"

@@ -19,6 +19,8 @@ from pydantic.warnings import UnsupportedFieldAttributeWarning
 from starlette.routing import BaseRoute, Match, compile_path, get_name
 from starlette.types import Scope
 
+from cubeyard.kit.idempotency.route import KeyedRoute
+
 PREFIX = "/api/v1"
 """Of the API's paths."""
 
@@ -57,7 +59,7 @@ class LateRoute(APIRoute):
         else:
             with _making:
                 if not self.made:
-                    self.__dict__.update(APIRoute(self.path, self.endpoint, **self._options).__dict__)
+                    self.__dict__.update(KeyedRoute(self.path, self.endpoint, **self._options).__dict__)
         try:
             return self.__dict__[name]
         except KeyError:

@@ -12,6 +12,7 @@ from fastapi.testclient import TestClient
 
 from cubeyard.app import ROUTES, create_app
 from cubeyard.kit import routing
+from cubeyard.kit.idempotency.route import KeyedRoute
 from cubeyard.kit.routing import LateRoute, api_router, page_router, routes_of
 from cubeyard.settings import Settings
 
@@ -48,12 +49,12 @@ def test_a_request_makes_the_route_that_answers_it_and_no_other(routes: list[Lat
 def test_applications_share_what_is_made(routes: list[LateRoute], monkeypatch: pytest.MonkeyPatch) -> None:
     times: list[str] = []
 
-    class Counted(APIRoute):
+    class Counted(KeyedRoute):
         def __init__(self, path: str, *given: Any, **more: Any) -> None:
             times.append(path)
             super().__init__(path, *given, **more)
 
-    monkeypatch.setattr(routing, "APIRoute", Counted)
+    monkeypatch.setattr(routing, "KeyedRoute", Counted)
 
     def asked(_: int) -> int:
         return TestClient(FastAPI(routes=list(routes))).get("/api/v1/numbers/3").json()["number"]

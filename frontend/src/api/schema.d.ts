@@ -12024,7 +12024,10 @@ export interface components {
             };
         };
     };
-    parameters: never;
+    parameters: {
+        /** @description A text of yours, like a random UUID. For 24 hours, the same request with the same key is not done again and gets the first answer; another request with this key is refused with 422, and with 409 while the first is under way. Failed requests change nothing and are not kept. */
+        IdempotencyKey: string;
+    };
     requestBodies: never;
     headers: never;
     pathItems: never;
@@ -12326,7 +12329,10 @@ export interface operations {
     create_plan: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A text of yours, like a random UUID. For 24 hours, the same request with the same key is not done again and gets the first answer; another request with this key is refused with 422, and with 409 while the first is under way. Failed requests change nothing and are not kept. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -12350,6 +12356,7 @@ export interface operations {
             400: components["responses"]["Problem400"];
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
+            409: components["responses"]["Problem409"];
             413: components["responses"]["Problem413"];
             415: components["responses"]["Problem415"];
             421: components["responses"]["Problem421"];
@@ -12560,6 +12567,8 @@ export interface operations {
             header?: {
                 /** @description The plan's ETag that the change is based on. */
                 "If-Match"?: string | null;
+                /** @description A text of yours, like a random UUID. For 24 hours, the same request with the same key is not done again and gets the first answer; another request with this key is refused with 422, and with 409 while the first is under way. Failed requests change nothing and are not kept. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
                 /** @description The identifier that the server gave. */
@@ -13284,7 +13293,10 @@ export interface operations {
     create_plan_note: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A text of yours, like a random UUID. For 24 hours, the same request with the same key is not done again and gets the first answer; another request with this key is refused with 422, and with 409 while the first is under way. Failed requests change nothing and are not kept. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 /** @description The identifier that the server gave. */
                 id: string;
@@ -13362,7 +13374,10 @@ export interface operations {
     create_run_note: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A text of yours, like a random UUID. For 24 hours, the same request with the same key is not done again and gets the first answer; another request with this key is refused with 422, and with 409 while the first is under way. Failed requests change nothing and are not kept. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 /** @description The identifier that the server gave. */
                 id: string;
@@ -13739,7 +13754,10 @@ export interface operations {
                 /** @description `dxf`: racks, devices, trays and bundles as bodies too. */
                 solid?: boolean | null;
             };
-            header?: never;
+            header?: {
+                /** @description A text of yours, like a random UUID. For 24 hours, the same request with the same key is not done again and gets the first answer; another request with this key is refused with 422, and with 409 while the first is under way. Failed requests change nothing and are not kept. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 /** @description The identifier that the server gave. */
                 id: string;
@@ -13762,6 +13780,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
             413: components["responses"]["Problem413"];
             415: components["responses"]["Problem415"];
             421: components["responses"]["Problem421"];
@@ -13963,7 +13982,10 @@ export interface operations {
     create_experiment_from_scenario: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A text of yours, like a random UUID. For 24 hours, the same request with the same key is not done again and gets the first answer; another request with this key is refused with 422, and with 409 while the first is under way. Failed requests change nothing and are not kept. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -13985,6 +14007,7 @@ export interface operations {
             400: components["responses"]["Problem400"];
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
+            409: components["responses"]["Problem409"];
             413: components["responses"]["Problem413"];
             415: components["responses"]["Problem415"];
             421: components["responses"]["Problem421"];
@@ -14295,7 +14318,10 @@ export interface operations {
     create_experiment: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A text of yours, like a random UUID. For 24 hours, the same request with the same key is not done again and gets the first answer; another request with this key is refused with 422, and with 409 while the first is under way. Failed requests change nothing and are not kept. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -14318,6 +14344,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
             413: components["responses"]["Problem413"];
             415: components["responses"]["Problem415"];
             421: components["responses"]["Problem421"];
@@ -14428,7 +14455,10 @@ export interface operations {
     start_run: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A text of yours, like a random UUID. For 24 hours, the same request with the same key is not done again and gets the first answer; another request with this key is refused with 422, and with 409 while the first is under way. Failed requests change nothing and are not kept. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 /** @description The identifier that the server gave. */
                 id: string;
@@ -14450,6 +14480,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
             413: components["responses"]["Problem413"];
             415: components["responses"]["Problem415"];
             421: components["responses"]["Problem421"];
@@ -15037,7 +15068,10 @@ export interface operations {
     inject_fault: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A text of yours, like a random UUID. For 24 hours, the same request with the same key is not done again and gets the first answer; another request with this key is refused with 422, and with 409 while the first is under way. Failed requests change nothing and are not kept. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 /** @description The identifier that the server gave. */
                 id: string;
@@ -15113,7 +15147,10 @@ export interface operations {
     recover_fault: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A text of yours, like a random UUID. For 24 hours, the same request with the same key is not done again and gets the first answer; another request with this key is refused with 422, and with 409 while the first is under way. Failed requests change nothing and are not kept. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 /** @description The identifier that the server gave. */
                 id: string;
@@ -15149,7 +15186,10 @@ export interface operations {
     stop_all: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A text of yours, like a random UUID. For 24 hours, the same request with the same key is not done again and gets the first answer; another request with this key is refused with 422, and with 409 while the first is under way. Failed requests change nothing and are not kept. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 /** @description The identifier that the server gave. */
                 id: string;
@@ -15183,7 +15223,10 @@ export interface operations {
     upgrade_run: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A text of yours, like a random UUID. For 24 hours, the same request with the same key is not done again and gets the first answer; another request with this key is refused with 422, and with 409 while the first is under way. Failed requests change nothing and are not kept. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 /** @description The identifier that the server gave. */
                 id: string;
@@ -15251,7 +15294,10 @@ export interface operations {
     start_capture: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A text of yours, like a random UUID. For 24 hours, the same request with the same key is not done again and gets the first answer; another request with this key is refused with 422, and with 409 while the first is under way. Failed requests change nothing and are not kept. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 /** @description The identifier that the server gave. */
                 id: string;
@@ -16294,7 +16340,10 @@ export interface operations {
     start_figure_run: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A text of yours, like a random UUID. For 24 hours, the same request with the same key is not done again and gets the first answer; another request with this key is refused with 422, and with 409 while the first is under way. Failed requests change nothing and are not kept. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 id: string;
             };
@@ -16319,6 +16368,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
             413: components["responses"]["Problem413"];
             415: components["responses"]["Problem415"];
             421: components["responses"]["Problem421"];
@@ -16359,7 +16409,10 @@ export interface operations {
     create_book: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A text of yours, like a random UUID. For 24 hours, the same request with the same key is not done again and gets the first answer; another request with this key is refused with 422, and with 409 while the first is under way. Failed requests change nothing and are not kept. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -16459,7 +16512,10 @@ export interface operations {
     create_book_version: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A text of yours, like a random UUID. For 24 hours, the same request with the same key is not done again and gets the first answer; another request with this key is refused with 422, and with 409 while the first is under way. Failed requests change nothing and are not kept. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 book: string;
             };
@@ -16484,6 +16540,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
             413: components["responses"]["Problem413"];
             415: components["responses"]["Problem415"];
             421: components["responses"]["Problem421"];
@@ -16508,7 +16565,10 @@ export interface operations {
                 /** @description The decimal mark of the file's numbers; judged by all of them if left out. */
                 decimal?: ("point" | "comma") | null;
             };
-            header?: never;
+            header?: {
+                /** @description A text of yours, like a random UUID. For 24 hours, the same request with the same key is not done again and gets the first answer; another request with this key is refused with 422, and with 409 while the first is under way. Failed requests change nothing and are not kept. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 book: string;
                 version: number;
@@ -16534,6 +16594,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
             413: components["responses"]["Problem413"];
             415: components["responses"]["Problem415"];
             421: components["responses"]["Problem421"];
@@ -16754,7 +16815,10 @@ export interface operations {
     create_token: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A text of yours, like a random UUID. For 24 hours, the same request with the same key is not done again and gets the first answer; another request with this key is refused with 422, and with 409 while the first is under way. Failed requests change nothing and are not kept. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -16776,6 +16840,7 @@ export interface operations {
             400: components["responses"]["Problem400"];
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
+            409: components["responses"]["Problem409"];
             413: components["responses"]["Problem413"];
             415: components["responses"]["Problem415"];
             421: components["responses"]["Problem421"];

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import Depends, Path, Request, Response
+from fastapi import BackgroundTasks, Depends, Path, Request, Response
 
 from cubeyard.catalog.endpoints import EngineOf
 from cubeyard.emulation.deploy.probe import probe, refuse_impossible, with_workers
@@ -21,7 +21,7 @@ from cubeyard.emulation.live.services import exchange
 from cubeyard.emulation.setup.upgrade_options import upgrades_of
 from cubeyard.experiments.checks import refused_by_field
 from cubeyard.experiments.service import ExperimentService
-from cubeyard.kit.db import UnitOfWork, mark_caller
+from cubeyard.kit.db import UnitOfWork
 from cubeyard.kit.ear import signs
 from cubeyard.kit.errors import responses
 from cubeyard.kit.ids import Id
@@ -188,15 +188,13 @@ def upgrade(service: Service, id: Id) -> schemas.Order:
     status_code=202,
     responses=responses(404, 409),
 )
-def start_capture(engine: EngineOf, request: Request, id: Id, asked: schemas.CaptureRequest) -> schemas.Capture:
+def start_capture(
+    service: Service, request: Request, after: BackgroundTasks, id: Id, asked: schemas.CaptureRequest
+) -> schemas.Capture:
     """It begins at once and ends at the first limit that is reached, or when the link goes down."""
-    settings, database = request.app.state.settings, request.app.state.database
-    hosts = Hosts.of(settings, Place.of(settings))
-    # Committed before its thread begins, which fills the row.
-    with database.session() as session:
-        mark_caller(session, request)
-        made, target, limits = SessionService(session, engine).capture(id, hosts, asked)
-    make_in_background(database, made.id, target, made.run_id, limits)
+    made, target, limits = service.capture(id, _hosts(request), asked)
+    # Its thread begins after the commit, and fills the row.
+    after.add_task(make_in_background, request.app.state.database, made.id, target, made.run_id, limits)
     return made
 
 

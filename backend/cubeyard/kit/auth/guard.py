@@ -38,8 +38,8 @@ OPEN_PATHS = frozenset({"/login", "/healthz", "/livez", "/icon.svg"})
 
 PREFLIGHT = {
     "access-control-allow-methods": "GET, HEAD, POST, PUT, PATCH, DELETE",
-    "access-control-allow-headers": "Accept, Authorization, Content-Type, If-Match, If-None-Match, If-Range, "
-    "Last-Event-ID, Prefer, Range, X-Request-Id",
+    "access-control-allow-headers": "Accept, Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, "
+    "If-Range, Last-Event-ID, Prefer, Range, X-Request-Id",
     "access-control-max-age": "600",
 }
 EXPOSED = "Content-Disposition, Content-Range, ETag, Location, Retry-After, X-Request-Id"
