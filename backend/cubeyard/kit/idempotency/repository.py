@@ -13,7 +13,7 @@ from cubeyard.kit.idempotency.models import KeyRow
 
 KEPT = timedelta(hours=24)
 MOST_DELETED = 100
-"""A request deletes so many old keys: more than it adds."""
+"""Number of old keys that a request deletes: more than it adds."""
 
 
 class KeyRepository(Repository):

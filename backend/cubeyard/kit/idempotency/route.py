@@ -88,7 +88,7 @@ async def _once(handle: Handler, request: Request, key: str, operation: str | No
 
 
 def _refuse_or_repeat(keys: KeyRepository, place: dict[str, str], digest: str) -> None:
-    """At the beginning of the request's transaction. Raises unless the request has to be done."""
+    """At the beginning of the request's transaction. Raises for a request that must not be done."""
     if not keys.hold(**place):
         detail = f"A request with this {HEADER} is under way. Send it again in a second for its answer."
         raise ProblemError(409, "request-under-way", detail, headers={"retry-after": "1"})
