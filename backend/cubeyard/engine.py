@@ -19,6 +19,7 @@ import orjson
 
 from cubeyard.built_plan import BuiltPlan, Json, as_bytes
 from cubeyard.kit.digests import own_digest
+from cubeyard.kit.engine_words import findings_in_words
 from cubeyard.kit.errors import ProblemError
 from cubeyard.kit.json_text import MAX_INTEGER
 from cubeyard.kit.uncounted import Uncounted
@@ -583,7 +584,7 @@ def _findings() -> Iterator[None]:
     try:
         yield
     except _binding().EngineError as error:
-        raise PlanRejectedError(orjson.loads(error.findings_json)) from error
+        raise PlanRejectedError(findings_in_words(error.findings_json)) from error
     except _binding().EngineCancelled as error:
         raise CancelledError from error
 
