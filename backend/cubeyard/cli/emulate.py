@@ -46,7 +46,7 @@ from cubeyard.experiments.scenario.verdict import (
     unfinished_in_words,
 )
 from cubeyard.experiments.short import MAX_SEED
-from cubeyard.reading.units import NoAmountError, Unit, amount
+from cubeyard.reading.units import NoAmountError, Unit, amount, stated
 
 HYPOTHESIS = re.compile(r"^(?P<metric>[a-z-]+)\s*(?:>=|<=)\s*(?P<bound>.+?)(?:\s+for\s+(?P<secs>.+))?$")
 BOUNDS: dict[str, Unit] = {"bit/s": "bit/s", "s": "s", "of baseline": ""}
@@ -424,7 +424,7 @@ def run_session(
 def _rate(text: str) -> float:
     """Bits per second of `100M`, `1G`, `250k`."""
     try:
-        value = amount(text, "bit/s")
+        value = stated(text, "bit/s")
     except NoAmountError as error:
         refuse(f"--link-rate {text} is not a rate: {error}")
     if value <= 0:
@@ -444,7 +444,7 @@ def _hypothesis(text: str) -> Json:
         )
     try:
         unit = BOUNDS.get(metric.unit)
-        bound = float(matched["bound"]) if unit is None else amount(matched["bound"], unit)
+        bound = float(matched["bound"]) if unit is None else stated(matched["bound"], unit)
         secs = {"for_secs": amount(matched["secs"], "s")} if matched["secs"] else {}
     except ValueError as error:
         refuse(f"--hypothesis {text} is not valid: {error}")

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from typing import Any, cast
 
-from cubeyard.reading.units import NUMBER, NoAmountError, Unit, amount
+from cubeyard.reading.units import NUMBER, NoAmountError, Unit, amount, stated
 
 Json = dict[str, Any]
 
@@ -56,6 +56,6 @@ def _amount(kind: str, words: str | None, text: str) -> Json:
     if words is None:
         raise ValueError(f"{text}: {kind} needs {field}. Write it behind the kind, like {kind}:{example}=00/<0,0>.")
     try:
-        return {field: amount(words, cast("Unit", parameter.unit))}
+        return {field: stated(words, cast("Unit", parameter.unit))}
     except NoAmountError as error:
         raise ValueError(f"{text}: {words} is not valid as {field}. Write it like {example}. {error}") from None

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from difflib import get_close_matches
 from typing import Any
 
 import orjson
@@ -94,6 +93,8 @@ def _is(sent: str) -> Callable[[object], bool]:
 
 
 def _unknown(finding: Json, where: str, match: re.Match[str]) -> Json:
+    from difflib import get_close_matches
+
     name, known = match["name"], _QUOTED.findall(match["known"])
     near = get_close_matches(name, known, 1)
     limit = f"one of {', '.join(known)}" if known else "none"

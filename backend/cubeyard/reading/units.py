@@ -126,6 +126,19 @@ def amount(text: str, unit: Unit) -> float:
     return float(Decimal(result[1]) * Decimal(str(factor)))  # 57% is 0.57, not 0.5700000000000001
 
 
+def stated(text: str, unit: Unit) -> float:
+    """As `amount`, but a rate needs its unit: by 100, no user means 100 b/s.
+
+    Raises `NoAmountError`.
+    """
+    value, number = amount(text, unit), text.strip()
+    if unit == "bit/s" and value and re.fullmatch(NUMBER, number):
+        raise NoAmountError(
+            f"{number[:60]!r} has no unit. Give {number}M for Mb/s, {number}G for Gb/s or '{number} b/s'."
+        )
+    return value
+
+
 def _factor(words: str, unit: Unit) -> float | None:
     if not words:
         return 1.0

@@ -49,7 +49,10 @@ def _share(text: str) -> float:
 
 SURFACES: dict[str, tuple[dict[str, float | None], list[Read]]] = {
     "rates": (RATES, [
-        lambda text: amount(text, "bit/s"), _rate, imported, lambda text: _hypothesis(f"goodput>={text}")["bound"],
+        lambda text: amount(text, "bit/s"), imported,
+    ]),
+    "rates of people": ({**RATES, "": None}, [
+        _rate, lambda text: _hypothesis(f"goodput>={text}")["bound"],
         lambda text: fault_of(f"link-rate:{text}=all links")["rate_bits_per_sec"],
         lambda text: faults_of(f"link-rate:{text}=all links")[0]["rate_bits_per_sec"],
     ]),
@@ -95,6 +98,12 @@ def test_what_has_another_unit_is_refused_with_those_that_count(text: str, unit:
     with pytest.raises(NoAmountError, match="is not an amount") as refused:
         amount(text, unit)
     assert says in str(refused.value)
+
+
+def test_a_rate_without_a_unit_is_refused_with_the_fix(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(typer.Exit):
+        _rate("100")
+    assert "'100' has no unit. Give 100M for Mb/s, 100G for Gb/s" in " ".join(capsys.readouterr().err.split())
 
 
 def test_amounts_have_no_noise_of_binary_fractions() -> None:

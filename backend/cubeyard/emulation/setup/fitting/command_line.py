@@ -29,7 +29,7 @@ def command_of(document: Json) -> str | None:
         words += ["--routing", document["routing"]]
     rate = document.get("link_gbps") or DEFAULT_LINK_GBPS
     if rate != DEFAULT_LINK_GBPS:
-        words += ["--link-rate", f"{rate * 1e9:.0f}"]
+        words += ["--link-rate", f"{rate * 1e9:.0f}b/s"]
     for fault in document["faults"]:
         words += ["--fault", _json({name: value for name, value in fault.items() if value is not None})]
     if document["seeds"] != [DEFAULT_SEED]:
