@@ -1,13 +1,20 @@
-"""SVG pictures that a notebook displays inline, and small pieces of HTML."""
+"""Pictures that a notebook displays inline or writes to files, and small pieces of HTML."""
 
 from __future__ import annotations
 
 import base64
 from collections.abc import Iterable
 from html import escape
+from importlib import resources
 from pathlib import Path
+from typing import Literal
+
+from cubeyard.notebook.errors import mistake
 
 MOST_WIDE = "max-width:100%;height:auto"
+DOTS_PER_INCH = 192
+_FORMATS: dict[str, Literal["svg", "png", "pdf"]] = {".svg": "svg", ".png": "png", ".pdf": "pdf"}
+_PAGE = b"#set page(width: auto, height: auto, margin: 0pt)\n#image(bytes(sys.inputs.svg))"
 
 
 class Picture:
@@ -20,9 +27,31 @@ class Picture:
         """A text alternative for screen readers."""
 
     def save(self, path: str | Path) -> Path:
+        """Writes a file of the kind that its suffix names: `.svg`, `.png` or `.pdf`. Raises
+        `CubeyardError` for any other suffix and if the file cannot be written."""
         target = Path(path)
-        target.write_text(self.svg, encoding="utf-8")
+        kind = _FORMATS.get(target.suffix.casefold())
+        if kind is None:
+            message = (
+                f"A picture is not written with the suffix {target.suffix}" if target.suffix else "A suffix is missing"
+            )
+            fix = f"Name it {target.with_suffix('.png').name}." if target.name else None
+            raise mistake("path", str(path), message, limit=f"one of {', '.join(_FORMATS)}", hint=fix)
+        data = self.svg.encode() if kind == "svg" else self._typeset(kind)
+        try:
+            target.write_bytes(data)
+        except OSError as error:
+            raise mistake("path", str(path), f"{path} cannot be written: {error.strerror or error}") from None
         return target
+
+    def _typeset(self, kind: Literal["png", "pdf"]) -> bytes:
+        import typst
+
+        with resources.as_file(resources.files("cubeyard.exports.pdf").joinpath("fonts")) as fonts:
+            return typst.compile(
+                _PAGE, format=kind, ppi=DOTS_PER_INCH, sys_inputs={"svg": self.svg}, font_paths=[str(fonts)],
+                ignore_system_fonts=True,
+            )  # fmt: skip
 
     def html(self) -> str:
         """As a separate image, so that its style sheet does not affect the page."""

@@ -39,12 +39,11 @@ def question(
     workload: str | Mapping[str, Any],
     failures: Failures | None,
     seeds: Seeds,
-    renamed: Mapping[str, str] = RENAMED,
     **fields: Any,
 ) -> Json:
     """The document of an experiment on one plan: `{plan, workload, faults, seeds, axes, ...}`.
     Raises CubeyardError, which names the argument."""
-    with explained(renamed):
+    with explained(RENAMED):
         request = ExperimentCreate.model_validate({
             "plan": spec_of(what),
             "workload": {"kind": workload} if isinstance(workload, str) else plain(workload),
@@ -72,22 +71,33 @@ def faults_of(failures: Failures | None) -> list[Json]:
     """Converts failures to faults of an experiment."""
     if failures is None:
         return []
+    return [fault for item in each_of(failures) for fault in _faults(item)]
+
+
+def each_of(failures: Failures) -> list[Any]:
+    """One failure, or several, as a list."""
     given: Any = plain(failures)
-    if isinstance(given, Mapping) and "target" not in given:
-        return [share_fault(kind_of(word), rate_of(word, rate)) for word, rate in given.items()]
-    each = [given] if isinstance(given, str | Mapping) else given
-    return [_fault(item) if isinstance(item, str) else dict(item) for item in each]
+    return [given] if isinstance(given, str | Mapping) else list(given)
 
 
-def _fault(text: str) -> Json:
-    """Converts text to a fault: a selection of targets that go down or, with `=`, the syntax of the
-    command line."""
-    if "=" not in text:
-        return selector_fault(text)
+def has_rates(failure: Any) -> bool:
+    """Whether it has rates by kind of device, and is not a fault of the API."""
+    return isinstance(failure, Mapping) and "target" not in failure
+
+
+def _faults(failure: Any) -> list[Json]:
+    """Converts a failure to faults. Text is a selection of targets that go down or, with `=`, the
+    syntax of the command line."""
+    if has_rates(failure):
+        return [share_fault(kind_of(word), rate_of(word, rate)) for word, rate in failure.items()]
+    if not isinstance(failure, str):
+        return [dict(failure)]
+    if "=" not in failure:
+        return [selector_fault(failure)]
     try:
-        return fault_of(text)
+        return [fault_of(failure)]
     except ValueError as error:
-        raise mistake("failures", text, str(error)) from None
+        raise mistake("failures", failure, str(error)) from None
 
 
 def kind_of(word: str) -> str:

@@ -21,7 +21,18 @@ from cubeyard.notebook.errors import explained, mistake
 from cubeyard.notebook.picture import Picture
 from cubeyard.notebook.plans import Plan, spec_of
 from cubeyard.notebook.progress import Told, line
-from cubeyard.notebook.question import Asked, Failures, Seeds, kind_of, question, rate_of, seeds_of
+from cubeyard.notebook.question import (
+    RENAMED,
+    Asked,
+    Failures,
+    Seeds,
+    each_of,
+    has_rates,
+    kind_of,
+    question,
+    rate_of,
+    seeds_of,
+)
 from cubeyard.notebook.table import Table
 from cubeyard.notebook.topology import Topology
 from cubeyard.reports import chart
@@ -97,8 +108,7 @@ def sweep(
     what: Asked | Sequence[Asked] | Mapping[str, Asked],
     workload: str | Mapping[str, Any] = "all-to-all",
     *,
-    failures: Mapping[str, Sequence[float]] | None = None,
-    faults: Failures | None = None,
+    failures: Failures | None = None,
     seeds: Seeds = 1,
     routing: str | None = None,
     engine: str = "flow",
@@ -111,8 +121,9 @@ def sweep(
     """Computes every combination of topologies, failure rates and seeds on all processors.
 
     `what` is one topology, plan or spec, a list of them, or a dict with names for charts;
-    `failures` has rates by kind (`{"switches": [0, 0.1, 0.2]}`), `faults` the faults of every
-    point. `engine` is `"flow"` (predictions) or `"packet"` (simulations, with `packet` as
+    `failures` are those of every point, as in `predict`; a list of rates
+    (`{"switches": [0, 0.1, 0.2]}`, also next to others: `[{"links": [0, 0.1]}, "rack R03"]`) is
+    varied. `engine` is `"flow"` (predictions) or `"packet"` (simulations, with `packet` as
     settings). Other arguments are as in `predict`. At most 20,000 points. Ctrl-C cancels the
     computation. Raises `CubeyardError`, which names the argument, before the first point is
     computed.
@@ -120,10 +131,11 @@ def sweep(
     if engine not in (known := [item["name"] for item in session.engine().engines]):
         raise mistake("engine", engine, f"There is no engine {engine} for sweeps", limit=f"one of {', '.join(known)}")
     named = _named(what)
+    varied, faults = _varied(failures)
     document = question(
-        next(iter(named.values())), workload, faults, seeds, {}, routing=routing, engine=engine, link_gbps=link_gbps,
+        next(iter(named.values())), workload, faults, seeds, routing=routing, engine=engine, link_gbps=link_gbps,
         max_min=max_min, flow_gigabits=flow_gigabits, packet=None if packet is None else dict(packet),
-        axes=_axes(list(named.values()), failures, seeds),
+        axes=_axes(list(named.values()), varied, seeds),
     )  # fmt: skip
     return Sweep(list(named), engine, _computed(document, list(named), progress))
 
@@ -136,7 +148,7 @@ def _computed(document: Json, titles: list[str], progress: bool | Told | None) -
             hint="Take fewer seeds or rates, or make several sweeps.",
         )  # fmt: skip
     matches: list[Json] = []
-    with explained(), line(f"Sweep of {total:,} points", progress) as reported:
+    with explained(RENAMED), line(f"Sweep of {total:,} points", progress) as reported:
         outlines(_engine(), document, titles)
         for point in points(document):
 
@@ -149,16 +161,32 @@ def _computed(document: Json, titles: list[str], progress: bool | Told | None) -
     return matches
 
 
-def _axes(what: list[Asked], failures: Mapping[str, Sequence[float]] | None, seeds: Seeds) -> Json:
+def _varied(failures: Failures | None) -> tuple[dict[str, list[float]], list[Any]]:
+    """Lists of rates by kind, and the failures of every point."""
+    varied: dict[str, list[float]] = {}
+    faults: list[Any] = []
+    for failure in () if failures is None else each_of(failures):
+        if not has_rates(failure):
+            faults.append(failure)
+            continue
+        for word, rates in failure.items():
+            if not isinstance(rates, list):
+                faults.append({word: rates})
+            elif word in varied:
+                raise mistake(f"failures.{word}", rates, f"{word} are varied twice", hint="Give one list of rates.")
+            else:
+                varied[word] = rates
+    return varied, faults
+
+
+def _axes(what: list[Asked], varied: Mapping[str, list[float]], seeds: Seeds) -> Json:
     axes: Json = {"topologies": [copy.deepcopy(spec_of(item)) for item in what], "seeds": seeds_of(seeds)}
-    if failures is not None:
-        axes["failure"] = [{"kind": kind_of(word), "ratios": _rates(word, rates)} for word, rates in failures.items()]
+    if varied:
+        axes["failure"] = [{"kind": kind_of(word), "ratios": _rates(word, rates)} for word, rates in varied.items()]
     return axes
 
 
-def _rates(word: str, rates: Sequence[float]) -> list[float]:
-    if isinstance(rates, int | float | str):
-        raise mistake(f"failures.{word}", rates, "A sweep varies rates", hint=f"Give a list: [{rates}].")
+def _rates(word: str, rates: list[float]) -> list[float]:
     values = [rate_of(word, rate) + 0.0 for rate in rates]  # -0.0 is 0.0
     repeated = next((value for value in values if values.count(value) > 1), None)
     if repeated is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from cubeyard.notebook.errors import MissingPackageError, mistake
 
@@ -22,8 +22,9 @@ class Table:
     """Equally long columns by name. Iterating gives rows as dicts; `table["stock_metres"]` is a
     column as a list.
 
-    `to_pandas`, `to_polars` and `frame` give data frames, `to_dicts` the rows and `to_dict` the
-    columns.
+    `table[10:20]` and `head` are tables of some rows. `to_pandas`, `to_polars` and `frame` give
+    data frames, `to_dicts` the rows and `to_dict` the columns. Programs that read Arrow take the
+    table itself: `pyarrow.table(table)`, `polars.DataFrame(table)`.
     """
 
     def __init__(self, title: str, columns: Mapping[str, Sequence[Any]]) -> None:
@@ -46,7 +47,14 @@ class Table:
     def __len__(self) -> int:
         return self._rows
 
-    def __getitem__(self, column: str) -> list[Any]:
+    @overload
+    def __getitem__(self, column: str) -> list[Any]: ...
+    @overload
+    def __getitem__(self, column: slice) -> Table: ...
+
+    def __getitem__(self, column: str | slice) -> list[Any] | Table:
+        if isinstance(column, slice):
+            return Table(self.title, {name: each[column] for name, each in self._columns.items()})
         if column not in self._columns:
             raise mistake(column, column, "There is no such column", limit=f"one of {', '.join(self._columns)}")
         return list(self._columns[column])
@@ -54,6 +62,10 @@ class Table:
     def __iter__(self) -> Iterator[dict[str, Any]]:
         for i in range(self._rows):
             yield self.row(i)
+
+    def head(self, rows: int = 5) -> Table:
+        """The first rows; with a negative number, all but the last ones."""
+        return self[:rows]
 
     def row(self, index: int) -> dict[str, Any]:
         """One row, by column."""
@@ -82,6 +94,14 @@ class Table:
         except ImportError:
             raise MissingPackageError("polars", "polars") from None
         return pl.DataFrame(self._columns, infer_schema_length=None)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Arrow's interface. Raises `MissingPackageError` without pyarrow and polars."""
+        try:
+            import pyarrow as pa
+        except ImportError:
+            return self.to_polars().__arrow_c_stream__(requested_schema)
+        return pa.table(self._columns).__arrow_c_stream__(requested_schema)
 
     def frame(self) -> Any:
         """A pandas data frame if pandas is installed, else a polars data frame, else the rows as

@@ -14,6 +14,7 @@ import orjson
 
 from cubeyard.engine import Json
 from cubeyard.kit.json_text import loads
+from cubeyard.notebook.constructors import Constructors
 from cubeyard.notebook.errors import MissingPackageError, explained, mistake
 from cubeyard.notebook.picture import facts
 from cubeyard.notebook.plain import plain
@@ -28,16 +29,18 @@ if TYPE_CHECKING:
     from cubeyard.notebook.plans import Plan
 
 
-class _Families(type):
+class _Families(Constructors):
     """Adds a constructor to `Topology` for each family of the engine:
     `Topology.bcube(n=8, k=3)`."""
 
-    def __getattr__(cls, family: str) -> Callable[..., Topology]:
-        if family.startswith("_") or family not in family_documents():
-            raise AttributeError(f"There is no family {family}. There are: {', '.join(family_documents())}.")
-        return _constructor(family)
+    if not TYPE_CHECKING:
 
-    def __dir__(cls) -> list[str]:
+        def __getattr__(self, family: str) -> Callable[..., Topology]:
+            if family.startswith("_") or family not in family_documents():
+                raise AttributeError(f"There is no family {family}. There are: {', '.join(family_documents())}.")
+            return _constructor(family)
+
+    def __dir__(self) -> list[str]:
         return [*super().__dir__(), *family_documents()]
 
 

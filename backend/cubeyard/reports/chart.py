@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 from html import escape
 
-from cubeyard.exports.palette import DARK, DASHES, LIGHT, Theme
+from cubeyard.exports.palette import DASHES, LIGHT, Theme
 from cubeyard.reports.content import Chart, Line, shown
 
 WIDTH, HEIGHT = 720, 320
@@ -53,13 +53,12 @@ def svg(chart: Chart, colours: Colours) -> str:
 
 
 def standalone(chart: Chart) -> str:
-    """The chart as a separate document with its title and background, light or dark according to
-    the reader's system. An empty string if there are no data."""
-    drawn = svg(chart, PAGE)
+    """The chart as a separate document with its title, in the colours of print: some programs
+    that draw SVG ignore variables. An empty string if there are no data."""
+    drawn = svg(chart, PRINT)
     if not drawn:
         return ""
-    style = f":root{{{variables(LIGHT)}}}@media(prefers-color-scheme:dark){{:root{{{variables(DARK)}}}}}"
-    ground = f'<style>{style}</style><rect width="100%" height="100%" style="fill:var(--paper)"/>'
+    ground = f'<rect width="100%" height="100%" style="fill:{LIGHT.paper}"/>'
     head, body = drawn.split(">", 1)
     return f"{head}><title>{escape(chart.title)}</title>{ground}{body}"
 

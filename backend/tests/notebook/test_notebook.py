@@ -3,6 +3,7 @@ server's packages."""
 
 from __future__ import annotations
 
+import ast
 import builtins
 import io
 import json
@@ -19,9 +20,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from PIL import Image
 
 import cubeyard
 from cubeyard.notebook import (
@@ -39,6 +43,7 @@ from cubeyard.notebook import (
 )
 from cubeyard.notebook.plans import merged
 from cubeyard.notebook.progress import line
+from cubeyard.notebook.session import family_documents
 from tests.conftest import examples
 from tests.processes import environment
 
@@ -83,7 +88,21 @@ MISTAKES: dict[str, tuple[Callable[[], object], str, object, str]] = {
     "seeds": (lambda: predict(SMALL, seeds=0), "seeds", 0, "1 to 1000"),
     "link rate": (lambda: predict(SMALL, link_gbps=-1), "link_gbps", -1, "more than 0"),
     "setting": (lambda: simulate(SMALL, mtu=3), "packet.mtu", 3, "mtu_bytes"),
-    "rates of a sweep": (lambda: sweep(SMALL, failures={"links": 0.1}), "failures.links", 0.1, "[0.1]"),
+    "faults of a sweep": (
+        lambda: sweep(SMALL, failures=[{"links": [0, 0.1]}, "some cats"]),
+        "failures.0.target.selector",
+        "some cats",
+        "rack R03",
+    ),
+    "rates of two axes": (
+        lambda: sweep(SMALL, failures=[{"links": [0]}, {"links": [0.1]}]),
+        "failures.links",
+        [0.1],
+        "Give one list",
+    ),
+    "a matrix without a matrix": (lambda: predict(SMALL, "matrix"), "workload", 0, "no flow"),
+    "suffix of a picture": (lambda: SMALL.plan().floor.save("x.gif"), "path", "x.gif", "Name it x.png"),
+    "folder of a picture": (lambda: SMALL.plan().floor.save("no/x.svg"), "path", "no/x.svg", "No such file"),
     "engine": (lambda: sweep(SMALL, engine="emulation"), "engine", "emulation", "flow"),
     "one topology of several": (
         lambda: sweep([SMALL, Topology.dcell(4, 1)], routing="bsr"),
@@ -183,6 +202,12 @@ def test_pictures_are_documents_of_their_own(tmp_path: Path) -> None:
         assert root.tag.endswith("svg")
         assert picture.save(tmp_path / "x.svg").read_text() == picture.svg
         assert "data:image/svg+xml;base64," in picture.html()
+        assert "var(" not in picture.svg  # other programs draw what it fills black
+    for picture in (made.floor, result.chart()):
+        assert picture.save(tmp_path / "x.pdf").read_bytes().startswith(b"%PDF")
+        drawn = Image.open(picture.save(tmp_path / "x.png")).convert("L")
+        assert drawn.getpixel((1, 1)) == 255
+        assert drawn.resize((1, 1)).getpixel((0, 0)) > 128  # type: ignore[operator]
     assert made.drawing.svg.encode() == made.exported("svg")
     assert len(result.charts) == 2
     for shown in (made, SMALL, result, predict(SMALL), simulate(SMALL, bytes=1), families(), made.cables()):
@@ -191,6 +216,49 @@ def test_pictures_are_documents_of_their_own(tmp_path: Path) -> None:
         assert repr(shown).startswith("<")
     with pytest.raises(CubeyardError, match="failure"):
         sweep(SMALL).chart()
+
+
+def test_a_table_has_slices_and_arrows_interface(monkeypatch: pytest.MonkeyPatch) -> None:
+    edges = SMALL.edges()
+    assert edges.head(2).to_dicts() == edges[:2].to_dicts() == edges.to_dicts()[:2]
+    assert edges[::-1].row(0) == edges.row(len(edges) - 1)
+    made = SMALL.plan()
+    tables = (edges, made.cables(), made.racks(), made.devices(), made.bill_of_materials(), families(), formats())
+    for table in tables:
+        assert pa.table(table).to_pylist() == table.to_dicts()
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert pl.DataFrame(edges).to_dicts() == edges.to_dicts()
+
+
+def test_a_sweep_varies_lists_of_rates_and_keeps_other_failures() -> None:
+    result = sweep(SMALL, failures=[{"links": [0, 0.25], "switches": 0.25}])
+    assert [point["failure_ratio"] for point in result.points] == [0, 0.25]
+    assert result.points[0]["result"]["failures"] == predict(SMALL, failures={"switches": 0.25}).document["failures"]
+
+
+def test_type_checkers_see_every_familys_parameters() -> None:
+    source = ast.parse((ROOT / "backend/cubeyard/notebook/constructors.py").read_text())
+    seen = {
+        node.name: [arg.arg for arg in (*node.args.args[1:], *node.args.kwonlyargs)]
+        for node in ast.walk(source)
+        if isinstance(node, ast.FunctionDef)
+    }
+    assert seen == {
+        family: [parameter["name"] for parameter in described["parameters"]]
+        for family, described in family_documents().items()
+    }
+
+
+@pytest.mark.long
+def test_a_type_checker_refuses_text_for_a_number_and_an_unknown_family(tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong.py"
+    lines = ("from cubeyard import Topology", 'Topology.bcube(n="8", k=3)', "Topology.nope(1)", "Topology.bcube(8, 3)")
+    wrong.write_text("\n".join(lines))
+    checker = Path(sys.executable).with_name("basedpyright")
+    command = [str(checker), "--level", "error", "--outputjson", str(wrong)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT / "backend")
+    errors = json.loads(done.stdout)["generalDiagnostics"]
+    assert {item["range"]["start"]["line"] for item in errors} == {1, 2}
 
 
 def test_ctrl_c_ends_a_computation_and_leaves_no_thread() -> None:
