@@ -9,12 +9,11 @@ import os
 import re
 from ipaddress import IPv4Address
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
 import platformdirs
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 MEBIBYTE = 1024 * 1024
 SOCKET_PATH_BYTES = 107
@@ -140,16 +139,17 @@ def _default_docs() -> Path:
     return Path(__file__).resolve().parents[2] / "dist" / "docs"
 
 
-class Settings(BaseSettings):
+def _secrets(folder: Path) -> list[Path]:
+    try:
+        return [path for path in folder.iterdir() if path.is_file()]
+    except OSError as error:
+        raise ValueError(f"the folder CUBEYARD_SECRETS_DIR cannot be read: {error.strerror}: {folder}") from error
+
+
+class Settings(BaseModel):
     """Limits and places. A value from the command line wins over the environment."""
 
-    # Files, because a process's environment can be read by other processes of its user.
-    model_config = SettingsConfigDict(
-        env_prefix="CUBEYARD_",
-        extra="ignore",
-        populate_by_name=True,
-        secrets_dir=os.environ.get("CUBEYARD_SECRETS_DIR") or None,
-    )
+    model_config = ConfigDict(extra="ignore", populate_by_name=True, validate_default=True)
 
     database_url: str | None = Field(default=None, validation_alias="DATABASE_URL")
     """A PostgreSQL to use; without it an embedded one lives under `home`."""
@@ -160,12 +160,12 @@ class Settings(BaseSettings):
     port: int = Field(default=8000, ge=0, le=65535)
     token: SecretStr | None = None
     """One token given by configuration, beside those in the database."""
-    allowed_hosts: Annotated[list[str], NoDecode] = Field(default_factory=list)
+    allowed_hosts: list[str] = Field(default_factory=list)
     """Names, beside the loopback ones, that a browser may call this server by (comma separated)."""
-    allowed_origins: Annotated[list[str], NoDecode] = Field(default_factory=list)
+    allowed_origins: list[str] = Field(default_factory=list)
     """Origins, like http://portal.example:3000, whose pages may call the API and read its answers
     (comma separated)."""
-    trusted_proxies: Annotated[list[str], NoDecode] = Field(default_factory=list)
+    trusted_proxies: list[str] = Field(default_factory=list)
     """Addresses or networks of reverse proxies (comma separated). Their X-Forwarded-For and -Proto
     name the caller and https; others' are ignored."""
     root_path: str = ""
@@ -214,17 +214,17 @@ class Settings(BaseSettings):
     """Where cubeyard-fabric and cubeyard-node are, beside the places where `make setup` puts
     them."""
 
-    hosts: Annotated[tuple[EmulationHost, ...], NoDecode] = ()
+    hosts: tuple[EmulationHost, ...] = ()
     """The machines that emulations are spread over: a JSON list, or the path of a file that holds
     one. Empty: this machine."""
 
-    cluster: Annotated[EmulationCluster | None, NoDecode] = None
+    cluster: EmulationCluster | None = None
     """The Kubernetes cluster that emulations are spread over: a JSON object, or the path of a file
     that holds one."""
 
     user_images: bool = True
     """Whether runs may have programs of users in images beside their servers, without rights."""
-    image_registries: Annotated[list[str], NoDecode] = Field(default_factory=lambda: list(IMAGE_REGISTRIES))
+    image_registries: list[str] = Field(default_factory=lambda: list(IMAGE_REGISTRIES))
     """Registries that images of users may come from, by host name and port (comma separated).
     `local` allows the images that the engine has already, whoever made them. By default others than
     this machine's users cannot use them: not over the network, nor by a database that servers and
@@ -262,6 +262,22 @@ class Settings(BaseSettings):
     in any case."""
     log_level: str = "info"
     log_format: str = "json"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_environment(cls, given: Any) -> Any:
+        """Arguments win over the environment, and this over files: a process's environment can be
+        read by other processes of its user."""
+        folder = os.environ.get("CUBEYARD_SECRETS_DIR")
+        values = {path.name.upper(): path.read_text().strip() for path in (_secrets(Path(folder)) if folder else ())}
+        values |= {name.upper(): value for name, value in os.environ.items()}
+        result = dict(given)
+        for name, field in cls.model_fields.items():
+            alias = field.validation_alias
+            key, variable = (alias, alias) if isinstance(alias, str) else (name, f"CUBEYARD_{name.upper()}")
+            if variable in values and name not in given and key not in given:
+                result[key] = values[variable]
+        return result
 
     @field_validator("allowed_hosts", "allowed_origins", "trusted_proxies", "image_registries", mode="before")
     @classmethod

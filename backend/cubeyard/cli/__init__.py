@@ -15,9 +15,13 @@ interrupted.
 
 from __future__ import annotations
 
+import os
+
 
 def main() -> None:
     """Run the command line. Exits with the command's code."""
+    # To look for plugins, pydantic would read what every installed package describes.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     from cubeyard.cli.command import run
 
     run()

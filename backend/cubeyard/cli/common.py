@@ -53,9 +53,11 @@ def settings_of(**given: Any) -> Settings:
 
 
 def _setting_in_words(error: FieldError) -> str:
+    message = error.message.removeprefix("Value error, ")
+    if error.field == "body":  # several settings
+        return message
     name, dot, rest = error.field.partition(".")
     name = name if name == "DATABASE_URL" else f"CUBEYARD_{name.upper()}"
-    message = error.message.removeprefix("Value error, ")
     return f"{name}{dot}{rest}: {message}{f' {error.hint}' if error.hint else ''}"
 
 
