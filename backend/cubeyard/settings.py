@@ -269,14 +269,18 @@ class Settings(BaseModel):
         """Arguments win over the environment, and this over files: a process's environment can be
         read by other processes of its user."""
         folder = os.environ.get("CUBEYARD_SECRETS_DIR")
-        values = {path.name.upper(): path.read_text().strip() for path in (_secrets(Path(folder)) if folder else ())}
-        values |= {name.upper(): value for name, value in os.environ.items()}
+        files = {path.name.upper(): path for path in (_secrets(Path(folder)) if folder else ())}
+        values = {name.upper(): value for name, value in os.environ.items()}
         result = dict(given)
         for name, field in cls.model_fields.items():
             alias = field.validation_alias
             key, variable = (alias, alias) if isinstance(alias, str) else (name, f"CUBEYARD_{name.upper()}")
-            if variable in values and name not in given and key not in given:
+            if name in given or key in given:
+                continue
+            if variable in values:
                 result[key] = values[variable]
+            elif variable in files:
+                result[key] = files[variable].read_text().strip()
         return result
 
     @field_validator("allowed_hosts", "allowed_origins", "trusted_proxies", "image_registries", mode="before")

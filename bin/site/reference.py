@@ -17,6 +17,7 @@ from typing import Any
 from schemas import Schemas, cell, table
 
 from cubeyard import __version__, notebook
+from cubeyard.cli.reference import markdown
 from cubeyard.engine import Engine
 from cubeyard.exports import FORMATS
 from cubeyard.exports.formats import GROUPS
@@ -73,15 +74,7 @@ def pages() -> list[Page]:
 
 
 def commands() -> Iterable[str]:
-    from click import Context
-    from typer.cli import get_docs_for_click
-    from typer.main import get_command
-
-    from cubeyard.cli.command import app
-
-    command = get_command(app)
-    text = get_docs_for_click(obj=command, ctx=Context(command, info_name="cubeyard"), name="cubeyard")
-    return [re.sub(r"\A# .*\n", "", text)]
+    return [re.sub(r"\A# .*\n", "", markdown())]
 
 
 def calls() -> Iterable[str]:
@@ -218,7 +211,7 @@ def settings() -> Iterable[str]:
         variable = field.validation_alias or f"CUBEYARD_{name.upper()}"
         made = field.default_factory is not None or field.is_required()
         default = "" if made or field.default in (None, (), "") else f"`{field.default}`"
-        limits = ", ".join(f"{item}" for item in field.metadata if "NoDecode" not in str(item))
+        limits = ", ".join(map(str, field.metadata))
         rows.append([f"`{variable}`", default, bounds(limits), meanings.get(name, "")])
     return table(["Variable", "Default", "Limits", "Meaning"], rows)
 

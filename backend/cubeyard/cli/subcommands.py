@@ -88,6 +88,7 @@ SUBCOMMANDS = {
     ),
     "restore": ("backup:restore", "Put a backup into an empty database, and migrate it if it is of an older version."),
     "completion": ("completion:completion", "Print the script that completes commands and options in a shell."),
+    "man": ("reference:man", "Print the man page of all commands: cubeyard man | man -l -"),
 }
 """Module and function (or group of further subcommands) of each, and its summary, in the order of
 the help."""

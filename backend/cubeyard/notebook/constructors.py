@@ -1,5 +1,5 @@
-"""What type checkers see of `Topology`: a constructor for each family. A test compares them with the
-engine's families."""
+"""Constructors of `Topology` as type checkers see them. A test compares them with the engine's
+families."""
 
 # ruff: noqa: E741 - names of papers; the constructors belong to a metaclass
 

@@ -6,6 +6,8 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
+import shutil
 import socket
 import subprocess
 import threading
@@ -13,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from cubeyard.cli.reference import man
+from cubeyard.cli.subcommands import SUBCOMMANDS
 from cubeyard.kit.whole_file import whole_file
 from tests.processes import PROGRAM, command, environment
 
@@ -35,6 +39,22 @@ def test_shells_complete_commands(tmp_path: Path) -> None:
     code = "import sys; sys.argv[0] = 'cubeyard'; from cubeyard.cli import main; main()"
     done = subprocess.run([PROGRAM[0], "-c", code], env=given, capture_output=True, text=True, check=False)
     assert done.stdout.split() == ["simulate"]
+
+
+def test_the_man_page_has_every_command_and_no_cut_summary(capfd: pytest.CaptureFixture[str]) -> None:
+    man()
+    page = capfd.readouterr().out
+    for name, (_, summary) in SUBCOMMANDS.items():
+        assert f'.SH "cubeyard {name}"'.replace("-", "\\-") in page
+        assert summary.split(":")[0].replace("-", "\\-").replace("`", "") in page.replace("\\fB", "").replace(
+            "\\fR", ""
+        )
+    assert ".B \\-\\-spec" in page
+    assert re.search(r"\w\.\.\.$", page.partition('.SH "cubeyard run"')[0], re.MULTILINE) is None
+    if groff := shutil.which("groff"):
+        done = subprocess.run([groff, "-man", "-Tutf8", "-ww"], input=page, capture_output=True, text=True, check=True)
+        assert done.stderr == ""
+        assert "cubeyard" in done.stdout
 
 
 def test_formats_are_listed_for_programs(tmp_path: Path) -> None:
