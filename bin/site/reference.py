@@ -197,7 +197,7 @@ def formats() -> Iterable[str]:
     for group in GROUPS:
         yield f"## {group}\n"
         rows = [
-            [f"`{item.name}`", f".{item.extension}", f"{item.title}. {item.description}", item.checked]
+            [f"`{item.name}`", f".{item.extension}", f"{item.title}. {item.description}", item.proof]
             for item in FORMATS.values()
             if item.group == group
         ]

@@ -69,6 +69,9 @@ def export(
     link: Annotated[
         str | None, typer.Option(help="pdf: what a link in a QR code begins with; the cable's number follows.")
     ] = None,
+    printer: Annotated[
+        str | None, typer.Option(help="labels: the printer whose program reads the list: brady, brother, dymo or any.")
+    ] = None,
     solid: Annotated[
         bool | None, typer.Option("--solid", help="dxf: racks, devices, trays and bundles as bodies too.")
     ] = None,
@@ -80,7 +83,9 @@ def export(
 
     if format not in FORMATS:
         refuse(f"There is no format {format}. There are: {', '.join(FORMATS)}.")
-    given = {"paper": paper, "first_label": first_label, "codes": codes, "link": link, "solid": solid}
+    given = {
+        "paper": paper, "first_label": first_label, "codes": codes, "link": link, "printer": printer, "solid": solid,
+    }  # fmt: skip
     with explained():
         try:
             options = check(format, FORMATS[format].options, given)
@@ -109,7 +114,7 @@ def formats(as_json: Annotated[bool, typer.Option("--json", help="Print the list
     from cubeyard.exports.formats import GROUPS
 
     if as_json:
-        fields = ("name", "title", "group", "description", "checked", "extension", "media_type")
+        fields = ("name", "title", "group", "description", "checked", "unproven", "extension", "media_type")
         rows = [{field: getattr(row, field) for field in fields} for row in FORMATS.values()]
         write(orjson.dumps(rows, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
         return
@@ -118,7 +123,7 @@ def formats(as_json: Annotated[bool, typer.Option("--json", help="Print the list
         table.add_row(f"[bold]{escape(group)}[/bold]")
         for item in FORMATS.values():
             if item.group == group:
-                checked = f" [dim]{escape(item.checked)}[/dim]" if item.checked else ""
+                checked = f" [dim]{escape(item.proof)}[/dim]" if item.checked else ""
                 table.add_row(item.name, f".{item.extension}", escape(item.description) + checked)
     Console().print(table)
 

@@ -55,10 +55,10 @@ _ALL = (
     (
         ExportFormat(
             "labels", _CSV, "labels.csv", "Labels for a printer (CSV)",
-            "Two TIA-606 style labels a cable, one for each end, for a label printer's data source.",
-            CREW,
+            "Two TIA-606 style labels a cable, one for each end, for the program of a label printer: Brady, Brother or DYMO.",
+            CREW, "Read back as CSV. Not opened in Brady Workstation, P-touch Editor or DYMO Connect.", ("printer",),
         ),
-        "csv_files:printer_labels",
+        "printers:labels",
     ),
     (
         ExportFormat(
@@ -202,30 +202,6 @@ _ALL = (
     ),
     (
         ExportFormat(
-            "labels-brady", _CSV, "brady.csv", "Labels for Brady Workstation (CSV)",
-            "Three lines, a barcode and both host names for each end of each cable.", CREW,
-            "Read back as CSV. Not opened in Brady Workstation.",
-        ),
-        "printers:brady_labels",
-    ),
-    (
-        ExportFormat(
-            "labels-brother", _CSV, "brother.csv", "Flag labels for Brother P-touch Editor (CSV)",
-            "Both halves of a flag label and both host names for each end of each cable.", CREW,
-            "Read back as CSV. Not opened in P-touch Editor.",
-        ),
-        "printers:brother_labels",
-    ),
-    (
-        ExportFormat(
-            "labels-dymo", _CSV, "dymo.csv", "Labels for DYMO Connect (CSV)",
-            "Two lines, a barcode and both host names for each end of each cable.", CREW,
-            "Read back as CSV. Not opened in DYMO Connect.",
-        ),
-        "printers:dymo_labels",
-    ),
-    (
-        ExportFormat(
             "tester", _CSV, "tester.csv", "Cable list for a tester (CSV)",
             "Ids, test limits and ends of the cables that a field tester certifies: twisted pair and fibre.", CREW,
             "Read back as CSV. Not loaded into a tester or into LinkWare.",
@@ -304,8 +280,14 @@ _ALL = (
     ),
 )  # fmt: skip
 
-FORMATS: dict[str, ExportFormat] = {entry.name: entry for group in GROUPS for entry, _ in _ALL if entry.group == group}
-"""Formats by name, grouped by heading in the order of `GROUPS`."""
+FORMATS: dict[str, ExportFormat] = {
+    entry.name: entry
+    for group in GROUPS
+    for entry, _ in sorted(_ALL, key=lambda item: item[0].unproven)
+    if entry.group == group
+}
+"""Formats by name, grouped by heading in the order of `GROUPS`, in each group the unproven ones
+last."""
 _RENDERERS: dict[str, str] = {entry.name: where for entry, where in _ALL}
 
 

@@ -47,6 +47,16 @@ class ExportFormat:
     options: tuple[str, ...] = ()
     """The options that the format accepts: names of `ExportOptions`."""
 
+    @property
+    def unproven(self) -> bool:
+        """Whether no program has opened such a file, only our reader by the documented format."""
+        return bool(self.checked) and not self.checked.startswith("Read by")
+
+    @property
+    def proof(self) -> str:
+        """`checked` for menus and tables."""
+        return f"Unproven. {self.checked}" if self.unproven else self.checked
+
 
 class UnknownExportFormatError(ValueError):
     """No export format has this name; the message lists all formats."""

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 PAPERS = ("a4", "letter")
 CODES = ("cable", "link", "none")
+PRINTERS = ("any", "brady", "brother", "dymo")
 MAX_FIRST_LABEL = 1000
 MAX_LINK_CHARACTERS = 80
 _LINK = re.compile(r"https?://[^\s\"<>\\^`{|}]+")
@@ -38,6 +39,9 @@ class ExportOptions:
     link: str | None = None
     """The URL prefix of links to cables; the cable's number is appended. Required for
     `codes=link`."""
+    printer: Literal["any", "brady", "brother", "dymo"] = "any"
+    """The program that prints labels, whose columns the list has: Brady Workstation, Brother
+    P-touch Editor or DYMO Connect."""
     solid: bool = False
     """DXF: also draw racks, devices, trays and bundles as 3D bodies."""
 
@@ -59,6 +63,7 @@ def check(format: str, takes: tuple[str, ...], values: Mapping[str, Any]) -> Exp
             raise ExportOptionError(name, value, f"The format {format} does not take this option.", hint=hint)
     _one_of("paper", given.get("paper"), PAPERS)
     _one_of("codes", given.get("codes"), CODES)
+    _one_of("printer", given.get("printer"), PRINTERS)
     first = given.get("first_label", 1)
     if not 1 <= first <= MAX_FIRST_LABEL:
         limit = f"1 to {MAX_FIRST_LABEL}"

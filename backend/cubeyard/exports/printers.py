@@ -10,9 +10,10 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from cubeyard.exports.csv_files import encode
+from cubeyard.exports.csv_files import encode, printer_labels
 from cubeyard.exports.formats import Progress
 from cubeyard.exports.links import LinkFacts
+from cubeyard.exports.options import ExportOptions
 from cubeyard.exports.tables import CHUNK_CABLES, CableRow, PlanTables
 from cubeyard.exports.text import cell
 from cubeyard.plans.view import PlanView
@@ -41,6 +42,7 @@ def _far_host(tables: PlanTables, label: Label) -> str:
 # Column titles and values of each program's data source.
 _Columns = tuple[tuple[str, Callable[[PlanTables, Label], str]], ...]
 
+# Three lines of a wrap-around label, a barcode and the number to print.
 BRADY: _Columns = (
     ("Line 1", lambda _, label: label.here),
     ("Line 2", lambda _, label: label.there),
@@ -60,6 +62,7 @@ BROTHER: _Columns = (
     ("Host name", _host),
     ("Far host name", _far_host),
 )
+# Two lines of text and a barcode.
 DYMO: _Columns = (
     ("TEXT", lambda _, label: label.here),
     ("TEXT_1", lambda _, label: label.there),
@@ -68,6 +71,7 @@ DYMO: _Columns = (
     ("BARCODE", lambda _, label: label.cable.name),
     ("FAR_HOST_NAME", _far_host),
 )
+_PRINTERS = {"brady": BRADY, "brother": BROTHER, "dymo": DYMO}
 
 
 def ascii_text(text: str) -> str:
@@ -103,20 +107,10 @@ def _printed(plan: PlanView, progress: Progress, columns: _Columns) -> Iterator[
     progress(1.0, "labels")
 
 
-def brady_labels(plan: PlanView, progress: Progress) -> Iterator[bytes]:
-    """For Brady Workstation: three lines of a wrap-around label, a barcode and the number to
-    print."""
-    yield from _printed(plan, progress, BRADY)
-
-
-def brother_labels(plan: PlanView, progress: Progress) -> Iterator[bytes]:
-    """For Brother P-touch Editor: both halves of a flag label."""
-    yield from _printed(plan, progress, BROTHER)
-
-
-def dymo_labels(plan: PlanView, progress: Progress) -> Iterator[bytes]:
-    """For DYMO Connect: two lines of text and a barcode."""
-    yield from _printed(plan, progress, DYMO)
+def labels(plan: PlanView, progress: Progress, options: ExportOptions) -> Iterator[bytes]:
+    """In the columns of the printer's program."""
+    columns = _PRINTERS.get(options.printer)
+    return printer_labels(plan, progress) if columns is None else _printed(plan, progress, columns)
 
 
 TESTER_COLUMNS = (

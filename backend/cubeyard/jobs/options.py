@@ -9,7 +9,7 @@ from fastapi import Depends, Path, Query, Request
 from starlette.responses import RedirectResponse
 
 from cubeyard.exports import FORMATS, ExportOptionError, ExportOptions
-from cubeyard.exports.options import CODES, MAX_FIRST_LABEL, MAX_LINK_CHARACTERS, PAPERS, check
+from cubeyard.exports.options import CODES, MAX_FIRST_LABEL, MAX_LINK_CHARACTERS, PAPERS, PRINTERS, check
 from cubeyard.jobs.service import as_problem, known
 from cubeyard.kit.errors import field_error, not_found
 from cubeyard.kit.ids import Id
@@ -50,11 +50,22 @@ def options_of(
             description="`pdf`: what such a link begins with; of a saved plan this server's by default.",
         ),
     ] = None,
+    printer: Annotated[
+        Literal[PRINTERS] | None,  # pyright: ignore[reportInvalidTypeForm]
+        Query(description="`labels`: the printer whose program reads the list; `any` by default."),
+    ] = None,
     solid: Annotated[bool | None, Query(description="`dxf`: racks, devices, trays and bundles as bodies too.")] = None,
 ) -> ExportOptions:
     """The options of a request. A format that does not take one of them refuses it by its name."""
     known(format)
-    given = {"paper": paper, "first_label": first_label, "codes": codes, "link": link, "solid": solid}
+    given = {
+        "paper": paper,
+        "first_label": first_label,
+        "codes": codes,
+        "link": link,
+        "printer": printer,
+        "solid": solid,
+    }
     linked_here = codes == "link" and link is None
     try:
         # Which server makes the link is known later.

@@ -161,7 +161,7 @@ def formats() -> schemas.FormatList:
                 media_type=item.media_type,
                 extension=item.extension,
                 group=item.group,
-                checked=item.checked,
+                checked=item.proof,
                 cables_at_once=cables_at_once(item.name),
                 options=list(item.options),
             )

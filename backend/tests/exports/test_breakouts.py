@@ -6,14 +6,16 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
+from typing import Any
 
 import pytest
 
 from cubeyard.asbuilt.document import as_built
 from cubeyard.engine import Engine
-from cubeyard.exports import render
+from cubeyard.exports import ExportOptions, render
 from cubeyard.exports.csv_files import CABLE_COLUMNS
 from cubeyard.exports.netbox.records import NetboxRecords
+from cubeyard.exports.options import PRINTERS
 from cubeyard.plans.view import PlanView
 from cubeyard.reading.cables import read
 from tests.exports import plans
@@ -76,9 +78,10 @@ def test_a_plan_without_breakouts_keeps_its_columns(engine: Engine) -> None:
     assert list(table(single, "csv")[0]) == list(CABLE_COLUMNS)
 
 
-@pytest.mark.parametrize("format", ["labels", "labels-brady", "labels-brother", "labels-dymo"])
-def test_a_trunk_has_one_label_and_each_leg_one(view: PlanView, format: str) -> None:
-    assert len(table(view, format)) == LINKS + CABLES
+@pytest.mark.parametrize("printer", PRINTERS)
+def test_a_trunk_has_one_label_and_each_leg_one(view: PlanView, printer: Any) -> None:
+    lines = b"".join(render("labels", view, options=ExportOptions(printer=printer))).decode().splitlines()
+    assert len(lines) == 1 + LINKS + CABLES
 
 
 def test_the_trunks_label_names_its_ports(view: PlanView) -> None:

@@ -43,6 +43,16 @@ print(json.dumps(out))
 """
 
 
+def test_unproven_formats_are_last_in_their_group_and_marked() -> None:
+    for group in GROUPS:
+        marks = [item.unproven for item in FORMATS.values() if item.group == group]
+        assert marks == sorted(marks)
+    assert {name for name, item in FORMATS.items() if item.unproven} == {
+        "drawio", "labels", "tester", "nvidia-p2p", "apstra", "ns3", "htsim",
+    }  # fmt: skip
+    assert all(item.proof.startswith("Unproven. ") is item.unproven for item in FORMATS.values())
+
+
 def test_the_same_plan_gives_the_same_bytes(rendered: Callable[[str, str], bytes]) -> None:
     names = some(("dcell", "subways", "torus", "fat-tree"))
     ours = {

@@ -18,7 +18,7 @@ PACK = FORMATS["pdf"].options
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("paper", "a5"), ("first_label", 0), ("first_label", 1001), ("codes", "barcode"), ("codes", "link"),
+        ("paper", "a5"), ("first_label", 0), ("first_label", 1001), ("codes", "barcode"), ("printer", "laser"), ("codes", "link"),
         ("link", "ftp://x/"), ("link", "javascript:alert(1)"), ("link", "https://x/" + "y" * 80), ("solid", True),
     ],
 )  # fmt: skip
@@ -31,7 +31,14 @@ def test_a_wrong_value_is_refused_by_its_name(name: str, value: object) -> None:
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_a_format_takes_its_own_options_only(format: str) -> None:
-    right = {"paper": "letter", "first_label": 3, "codes": "none", "link": "https://x/", "solid": True}
+    right = {
+        "paper": "letter",
+        "first_label": 3,
+        "codes": "none",
+        "link": "https://x/",
+        "printer": "dymo",
+        "solid": True,
+    }
     for name, value in right.items():
         if name in FORMATS[format].options:
             assert getattr(check(format, FORMATS[format].options, {name: value}), name) == value

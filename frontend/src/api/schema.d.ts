@@ -13613,6 +13613,8 @@ export interface operations {
                 codes?: ("cable" | "link" | "none") | null;
                 /** @description `pdf`: what such a link begins with; of a saved plan this server's by default. */
                 link?: string | null;
+                /** @description `labels`: the printer whose program reads the list; `any` by default. */
+                printer?: ("any" | "brady" | "brother" | "dymo") | null;
                 /** @description `dxf`: racks, devices, trays and bundles as bodies too. */
                 solid?: boolean | null;
             };
@@ -13702,6 +13704,8 @@ export interface operations {
                 codes?: ("cable" | "link" | "none") | null;
                 /** @description `pdf`: what such a link begins with; of a saved plan this server's by default. */
                 link?: string | null;
+                /** @description `labels`: the printer whose program reads the list; `any` by default. */
+                printer?: ("any" | "brady" | "brother" | "dymo") | null;
                 /** @description `dxf`: racks, devices, trays and bundles as bodies too. */
                 solid?: boolean | null;
             };
@@ -13751,6 +13755,8 @@ export interface operations {
                 codes?: ("cable" | "link" | "none") | null;
                 /** @description `pdf`: what such a link begins with; of a saved plan this server's by default. */
                 link?: string | null;
+                /** @description `labels`: the printer whose program reads the list; `any` by default. */
+                printer?: ("any" | "brady" | "brother" | "dymo") | null;
                 /** @description `dxf`: racks, devices, trays and bundles as bodies too. */
                 solid?: boolean | null;
             };

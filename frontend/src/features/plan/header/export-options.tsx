@@ -56,6 +56,23 @@ export default function ExportOptionFields({
           )}
         </Field>
       )}
+      {takes("printer") && (
+        <Field label="Label printer" controlWidth={160}>
+          {({ id }) => (
+            <Select
+              id={id}
+              value={value.printer ?? ""}
+              options={[
+                { value: "", label: "Any" },
+                { value: "brady", label: "Brady Workstation" },
+                { value: "brother", label: "Brother P-touch Editor" },
+                { value: "dymo", label: "DYMO Connect" },
+              ]}
+              onChange={(printer) => set("printer", printer || null)}
+            />
+          )}
+        </Field>
+      )}
       {takes("solid") && (
         <Field label="3D bodies" controlWidth={24}>
           {({ id }) => (
