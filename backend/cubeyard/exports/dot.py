@@ -25,6 +25,11 @@ def _quoted(text: str) -> str:
     return '"' + plain(text).replace('"', '\\"').replace("\n", " ") + '"'
 
 
+def _drawn(ports: list[str]) -> str:
+    """A record's label with a cell for each port. Interface names need no escapes."""
+    return '"{\\N|{' + "|".join(f"<{port}> {port}" for port in ports) + '}}"'
+
+
 def _function(tables: PlanTables, device: int) -> str:
     """`server`, or `switch-l2` for the switches of level 2."""
     return f"switch-l{tables.device_level[device]}" if tables.device_kind[device] else "server"
@@ -35,8 +40,14 @@ def cable_graph(plan: PlanView, progress: Progress) -> Iterator[bytes]:
     tables = PlanTables(plan)
     a_ends, b_ends = interfaces(tables)
     yield f"// {provenance(plan)}\ngraph {_quoted(slug(plan.name, 'plan'))} {{\n".encode()
+    ports: list[list[str]] = [[] for _ in tables.hosts]
+    for end, names in (("a_device", a_ends), ("b_device", b_ends)):
+        for device, name in zip(plan.cables[end].tolist(), names, strict=True):
+            ports[device].append(name)
+    # Graphviz warns of an edge's port that its node does not draw. In labels, \N is the node's
+    # name.
     pieces = [
-        f"  {_quoted(host)} [function={_quoted(_function(tables, i))}, rack={_quoted(tables.rack_names[tables.device_rack[i]])}, "
+        f"  {_quoted(host)} [shape=record, label={_drawn(ports[i])}, function={_quoted(_function(tables, i))}, rack={_quoted(tables.rack_names[tables.device_rack[i]])}, "
         f"unit={tables.device_unit[i]}];\n"
         for i, host in enumerate(tables.hosts)
     ]

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import io
 import re
+import shutil
+import subprocess
 from collections import Counter
 from collections.abc import Callable
 
@@ -61,6 +63,7 @@ def check_dot(plan: PlanView, data: bytes) -> None:
     hosts = plan.host_names
     nodes = {node.get_name().strip('"') for node in graph.get_nodes()}
     assert nodes == set(hosts)
+    drawn = {node.get_name().strip('"'): re.findall(r"<([^>]+)>", node.get("label")) for node in graph.get_nodes()}
     ends: Counter[tuple[str, str]] = Counter()
     pairs: Counter[frozenset[str]] = Counter()
     for edge in graph.get_edges():
@@ -71,6 +74,10 @@ def check_dot(plan: PlanView, data: bytes) -> None:
         ends.update([a, b])
         pairs[frozenset((a[0], b[0]))] += 1
     assert set(ends.values()) <= {1}, "a port has two cables"
+    assert sorted(ends) == sorted((host, port) for host, ports in drawn.items() for port in ports), "dot would warn"
+    if dot := shutil.which("dot"):
+        done = subprocess.run([dot, "-Tplain"], input=data, capture_output=True, check=True)
+        assert done.stderr == b""
     columns = zip(plan.cables["a_device"].tolist(), plan.cables["b_device"].tolist(), strict=True)
     assert pairs == Counter(frozenset((hosts[a], hosts[b])) for a, b in columns)
 
