@@ -29,9 +29,18 @@ TAKEN = (
     "backend/Dockerfile",
     "backend/pyproject.toml",
     "backend/requirements.txt",
+    "backend/requirements-dev.txt",
+    "backend/requirements-docs.txt",
     "backend/cubeyard",
+    "bin/site",
+    "docs",
+    "e2e/pictures",
     "frontend",
     "migrations",
+    "ARCHITECTURE.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "README.md",
 )
 LEFT_OUT = frozenset({"node_modules", "dist", "__pycache__", ".vite", "coverage", ".venv"})
 NEXT_MIGRATION = '''"""What a next version of Cubeyard may bring: how often it was migrated to

@@ -84,6 +84,7 @@ def test_the_page_is_served_to_whoever_has_the_token(deployment: Deployment) -> 
     page = deployment.request("GET", "/", Accept="text/html")
     assert page.status == 200
     assert '<div id="root">' in page.body
+    assert "Cubeyard" in deployment.request("GET", "/docs/reference/cli.html", Accept="text/html").body
     stranger = deployment.request("GET", "/", token=None, Accept="text/html")
     assert stranger.status == 200
     assert '<div id="root">' not in stranger.body

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import shutil
 import subprocess
 import sys
+from fnmatch import fnmatch
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote
@@ -14,8 +16,10 @@ from urllib.parse import unquote
 import pytest
 
 from cubeyard import __version__, notebook
+from tests.deployment.service_image import TAKEN
 
-SITE = Path(__file__).resolve().parents[3] / "bin/site/build.py"
+ROOT = Path(__file__).resolve().parents[3]
+COPY = re.compile(r"^COPY (?!--from)(.+) (\S+)$", re.MULTILINE)
 
 
 class Seen(HTMLParser):
@@ -41,12 +45,36 @@ class Seen(HTMLParser):
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Built from the files alone that the image's stage `docs` copies."""
     if importlib.util.find_spec("zensical") is None:
         pytest.skip("zensical is not installed: make setup")
-    out = tmp_path_factory.mktemp("site") / "docs"
-    done = subprocess.run([sys.executable, SITE, out], capture_output=True, text=True, check=False)
+    folder = tmp_path_factory.mktemp("site")
+    service, docs = re.search(
+        r"(?ms)^FROM \S+ AS service$(.*?)^FROM service AS docs$(.*?)^FROM", (ROOT / "backend/Dockerfile").read_text()
+    ).groups()  # pyright: ignore[reportOptionalMemberAccess]
+    for sources, _ in COPY.findall(service + docs):
+        for source in sources.split():
+            to = folder / source
+            to.parent.mkdir(parents=True, exist_ok=True)
+            copy = shutil.copytree if (ROOT / source).is_dir() else shutil.copyfile
+            copy(ROOT / source, to)
+    command = [sys.executable, folder / "bin/site/build.py", folder / "dist/docs"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    return out
+    return folder / "dist/docs"
+
+
+def test_the_image_copies_files_that_its_context_has() -> None:
+    """`.dockerignore` lets them through, and the tests' image is built again when one changes; the
+    engine is in its wheel."""
+    ignored = (ROOT / ".dockerignore").read_text().splitlines()
+    let_in = [line[1:] for line in ignored if line.startswith("!")]
+    for sources, _ in COPY.findall((ROOT / "backend/Dockerfile").read_text()):
+        for source in sources.split():
+            parts = [str(path) for path in (Path(source), *Path(source).parents)]
+            assert any(fnmatch(part, pattern) for part in parts for pattern in let_in), source
+            assert (ROOT / source).exists(), source
+            assert source == "emulator" or not {*parts}.isdisjoint(TAKEN), source
 
 
 def test_every_link_and_every_file_that_a_page_loads_is_in_the_site(site: Path) -> None:
