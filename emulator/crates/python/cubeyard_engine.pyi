@@ -165,7 +165,8 @@ def predict(
     EngineError, EngineCancelled."""
 
 def search_metrics() -> str:
-    """What plans can be judged by, as JSON: `[{name, title, unit, units, stage, more, doc}]`."""
+    """Metrics that plans can be compared by, as JSON:
+    `[{name, title, unit, units, stage, more, doc}]`."""
 
 def check_search(question_json: str, book_json: str) -> None:
     """Raises EngineError with the findings of a question that cannot be searched among plans of a

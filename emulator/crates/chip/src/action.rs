@@ -252,7 +252,7 @@ impl RawAction {
             "TO_CPU" => Forward::ToCpu,
             "" => return needed("act", None, "every action"),
             _ => {
-                let fix = "The chip changes no other fields and knows no other actions.";
+                let fix = "The chip changes no other fields and has no other actions.";
                 return Err(Flaw::new(
                     "action-unknown",
                     "act",

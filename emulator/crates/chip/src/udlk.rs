@@ -151,7 +151,7 @@ pub struct Udlk {
     length: usize,
 }
 
-/// Marks the port of arrival, in place of the number of a byte.
+/// A value of `sources`: this byte of the key is the port of arrival.
 pub(crate) const IN_PORT: u8 = 0xff;
 
 impl Udlk {

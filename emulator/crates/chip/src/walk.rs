@@ -33,7 +33,7 @@ pub struct Walk {
     pub path: Vec<String>,
     /// The trace at each server of the path.
     pub visits: Vec<Visit>,
-    /// Whether the last one handed the packet to its CPU and is the path's end.
+    /// Whether the path ends at a server that handed the packet to its CPU.
     pub arrived: bool,
 }
 

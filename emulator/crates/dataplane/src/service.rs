@@ -309,6 +309,6 @@ pub trait Services: ServesClients {
     /// Lets the service of a number do what it has waited for ([`Service::woken`]).
     fn wake(&mut self, now: Time, id: u16);
 
-    /// The next answer to the outside: the service and its message.
+    /// The next answer for a client outside the network: the service and its message.
     fn poll_answer(&mut self) -> Option<(String, Vec<u8>)>;
 }

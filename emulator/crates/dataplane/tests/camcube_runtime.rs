@@ -306,7 +306,7 @@ fn a_service_that_routes_to_itself_for_ever_loses_the_packet() {
 }
 
 #[test]
-fn a_dead_way_is_replaced_while_packets_wait() {
+fn a_dead_path_is_replaced_while_packets_wait() {
     let mut place = Place::new();
     let mut runtime = runtime(vec![sender("one")]);
     runtime

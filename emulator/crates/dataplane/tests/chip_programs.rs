@@ -344,8 +344,8 @@ fn gone_by(held: &Held) -> Held {
     found
 }
 
-/// Entries that calls set and take back, one at a time: in place or not, the tables become those of
-/// the program written whole.
+/// Calls set and remove entries one at a time. Whether the change is in place or not, the tables
+/// equal those of the complete program.
 #[test]
 fn calls_leave_the_tables_that_a_whole_commit_would() {
     const BASE: &str = "SetUDLK(1, (B30-33)); SetVIfTable(1, NULL, NULL, 1);

@@ -46,7 +46,7 @@ pub(crate) struct Lived {
     pub taken: Vec<Taken>,
     /// Throughput by life and point, as shares of the whole network's.
     pub left: Vec<Vec<f64>>,
-    /// Whether each was computed.
+    /// Whether each throughput was computed, not interpolated.
     pub exact: Vec<Vec<bool>>,
 }
 
@@ -249,7 +249,7 @@ fn check_size(spec: &PlanSpec) -> Result<(), PredictError> {
             "life-too-large",
             "plan",
             format!(
-                "The plan has {servers} servers; the throughput of what is left is computed for up to {most}."
+                "The plan has {servers} servers; the throughput after failures is computed for up to {most}."
             ),
             "Simulate a part of the plan, such as one container.",
         )

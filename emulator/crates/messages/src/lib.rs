@@ -10,8 +10,8 @@
 //! | `exchange.rs` | requests and responses: orders to both ends, and latencies |
 //! | `limits.rs` | every limit of both directions |
 //!
-//! All messages are typed: the receiver rejects unknown fields and kinds. Not here: sockets, and
-//! the calls of the fabric's own callers.
+//! All messages are typed: the receiver rejects unknown fields and kinds. Sockets, and the calls
+//! that other programs make to the fabric, are elsewhere.
 
 mod exchange;
 pub mod limits;

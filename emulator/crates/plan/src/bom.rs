@@ -1,5 +1,5 @@
-//! The bill of materials: what to order and the hours to fit it, by part, length and colour, in the
-//! units that people order: boxes of cable, whole trays, sheets of labels, packs of ties, hours.
+//! The bill of materials: parts to order and hours of work, by part, length and colour, in the
+//! units of orders: boxes of cable, whole trays, sheets of labels, packs of ties, hours.
 //!
 //! Inside: the lines and their totals (here), cables (`cables`), racks, trays, labels and fittings
 //! (`site`), work (`labour`).
@@ -69,7 +69,7 @@ pub enum Unit {
     Hour,
 }
 
-/// One line to buy. `total_usd` covers quantity and spares; `weight_kg` only what is installed.
+/// One line to buy. `total_usd` covers quantity and spares; `weight_kg` only installed parts.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BomLine {
     pub line: u32,

@@ -226,8 +226,8 @@ impl Loads {
     }
 }
 
-/// The mass of each container with everything in it, in kilograms; of the whole room if there are
-/// no containers.
+/// The mass of each container with everything in it, in kilograms; without containers, the mass of
+/// the whole room.
 pub(crate) fn gross_kg(layout: &Layout, book: &Book, bom: &Bom) -> Vec<f64> {
     let part = book.enclosure_for(layout.site.enclosure, layout.site.length_metres);
     Loads::of(layout, book, bom, part).gross_kg

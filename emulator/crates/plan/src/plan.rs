@@ -184,7 +184,7 @@ pub fn plan(spec: &PlanSpec, book: &Book) -> Result<Plan, PlanError> {
 /// containers for a mass over the limit, which takes up to three plans more, and nothing is hashed.
 ///
 /// # Errors
-/// As of [`plan`].
+/// The same as [`plan`].
 pub fn draft(spec: &PlanSpec, book: &Book) -> Result<Draft, PlanError> {
     assemble(spec, book, false)
 }

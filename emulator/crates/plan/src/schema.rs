@@ -28,7 +28,7 @@ pub fn plan_schema() -> Value {
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Plan spec",
-        "description": "What to plan. Every field but the topology may be left out.",
+        "description": "A plan. Every field but the topology may be left out.",
         "type": "object",
         "required": ["topology"],
         "additionalProperties": false,
@@ -36,7 +36,7 @@ pub fn plan_schema() -> Value {
             "topology": cubeyard_topology::json_schema(),
             "site": {
                 "type": "object",
-                "description": "The container or room everything stands in.",
+                "description": "The container or room of the plan.",
                 "additionalProperties": false,
                 "properties": {
                     "enclosure": {
@@ -48,7 +48,7 @@ pub fn plan_schema() -> Value {
                         "type": "string",
                         "pattern": "^[a-z]([a-z0-9-]*[a-z0-9])?$",
                         "maxLength": HOST_PREFIX_MAX_CHARACTERS,
-                        "description": "What every host name begins with: dc-a gives dc-a-h0132. Default: nothing.",
+                        "description": "Prefix of every host name: dc-a gives dc-a-h0132. Default: nothing.",
                     })),
                     "paper": optional(json!({"enum": ["a4", "letter", null], "description": "Paper of the workbook, and of the label sheets in the install pack and the bill. Default: a4."})),
                     "length_metres": metres("Inside length of a custom enclosure.", 10_000.0),

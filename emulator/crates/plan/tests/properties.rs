@@ -239,7 +239,7 @@ fn check_lengths(p: &Planned, spec: &PlanSpec, book: &Book) -> Result<(), TestCa
         let Some(part) = book.parts.get(usize::from(p.wiring.part[i])) else {
             prop_assert!(
                 has(&p.findings, "no-cable-reaches"),
-                "cable {i} has no part and nobody says so"
+                "cable {i} has no part and no finding for it"
             );
             continue;
         };

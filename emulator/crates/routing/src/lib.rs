@@ -1,11 +1,11 @@
 //! The papers' routing schemes on a [`cubeyard_topology::Topology`].
 //!
 //! A [`Router`] is made for one topology with one set of failures and gives directed links for a
-//! flow. What a scheme leaves to chance it draws from the flow's own number, so that any thread may
+//! flow. Schemes draw random choices from the flow's number, so that any thread may
 //! route any flow and the result does not depend on the order. Pure functions of their arguments:
 //! no clock, no state between calls.
 //!
-//! Inside: a folder for each family with schemes of its own (`bcube`, `dcell`, `torus`, `subways`),
+//! Inside: a folder for each family with separate schemes (`bcube`, `dcell`, `torus`, `subways`),
 //! a file each for `dragonfly`, `fat_tree`, `leaf_spine` and `tree`, schemes for any network
 //! (`shortest`, `k_shortest`), parallel paths in any network (`disjoint`), and shared code: `path`,
 //! `multipath`, `ports`, `failures`, and `random` of `cubeyard-topology`. `catalog` lists all

@@ -94,7 +94,7 @@ pub trait Router: Send + Sync {
 
     /// Appends the directed links from `source` to `destination` to `path` (which it clears first).
     ///
-    /// `flow` seeds whatever choice the scheme leaves to chance. A flow from a server to itself has
+    /// `flow` seeds the scheme's random choices. A flow from a server to itself has
     /// the empty path.
     fn route(
         &self,

@@ -126,9 +126,9 @@ impl Qcn {
 pub struct Point {
     /// Bytes before the next sample.
     left: i64,
-    /// The queue at the last one, in bytes.
+    /// The queue at the last sample, in bytes.
     old: u32,
-    /// How many there were.
+    /// The number of samples so far.
     samples: u32,
 }
 

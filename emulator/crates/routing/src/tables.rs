@@ -2,10 +2,10 @@
 //!
 //! [`Tables::new`] is a pure function of topology and failures. It gives each node routes to
 //! servers, each with a group of weighted next hops. Packets go up until a switch has the
-//! destination below it, then down; of the upward links, those are used from which the downward
-//! path starts soonest. So no packet loops, and once all failures have recovered the tables equal
-//! the original ones. Where switches have no tiers (Jellyfish, Dragonfly, custom), next hops are
-//! those on shortest paths (`shortest`).
+//! destination below it, then down; packets use the upward links from which the downward path
+//! starts soonest. So no packet loops, and once all failures have recovered the tables equal the
+//! original ones. Where switches have no tiers (Jellyfish, Dragonfly, custom), next hops are those
+//! on shortest paths (`shortest`).
 //!
 //! A server prefers ToRs that it shares with the destination. Otherwise it uses all its live links
 //! that lead there, and the downward paths to the destination's links are weighted like those

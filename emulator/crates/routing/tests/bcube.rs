@@ -66,7 +66,7 @@ fn assert_node_disjoint(shape: &Shape, source: NodeId, paths: &[Hops]) {
     assert_eq!(
         all.len(),
         visits,
-        "a server or switch stands on two paths, or twice on one"
+        "a server or switch is on two paths, or twice on a path"
     );
 }
 

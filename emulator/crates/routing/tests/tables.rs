@@ -153,7 +153,7 @@ proptest! {
         for node in 0..topology.node_count() {
             let table = broken.of(node);
             prop_assert!(table.routes.is_sorted_by(|one, next| one.0 < next.0), "each prefix once");
-            prop_assert!(!failures.node_failed(node) || table.routes.is_empty(), "what is off has no routes");
+            prop_assert!(!failures.node_failed(node) || table.routes.is_empty(), "devices that are off have no routes");
             for group in &table.groups {
                 prop_assert!(!group.is_empty() && group.iter().all(|hop| (1..=MAX_WEIGHT).contains(&hop.weight)));
                 prop_assert!(group.is_sorted_by(|one, next| one.directed < next.directed), "each link once, in order");
@@ -243,7 +243,7 @@ fn weights_by_load_are_those_of_both_ends() {
     assert_eq!(
         of(tables.hops(above, source)),
         [1, 1],
-        "of ways up each is as likely"
+        "each upward link is equally likely"
     );
 }
 
@@ -420,7 +420,7 @@ fn a_hot_racks_next_hops_are_its_tors_and_two_detours_to_either_side() {
     let racks = Racks::of(&topology).unwrap();
     let used = [0.1, 0.9, 0.9, 0.1, 0.1, 0.1, 0.1, 0.1];
     let (ways, withdrawn) = planned(&racks, &used);
-    assert_eq!(withdrawn, [], "it is a group of its own");
+    assert_eq!(withdrawn, [], "it is a separate group");
     let by_server: Vec<RackDetours> = (0..topology.server_count())
         .map(|server| ways[racks.rack_of(server)].clone())
         .collect();
@@ -445,8 +445,8 @@ fn a_hot_racks_next_hops_are_its_tors_and_two_detours_to_either_side() {
         .collect();
     found.sort_unstable();
     // Relays are the second servers of their racks, like the source in its own rack. Each ToR has
-    // 5.4 for detours, 60 % of its free capacity; the last detour gets what remains of the 20 of
-    // the rack's links. 8 take no detour.
+    // 5.4 for detours, 60 % of its free capacity; the last detour gets the rest of the 20 of the
+    // rack's links. 8 take no detour.
     let expected = vec![
         (1, vec![], 190),
         (1, vec![(3, 0)], 256),

@@ -192,7 +192,7 @@ fn the_distribution_tree_saves_links() {
     let gains: Vec<f64> = [0.001, 0.01, 0.05, 0.1, 0.2, 0.5, 1.0].map(gain).to_vec();
     assert_eq!(
         gains[6], 0.0,
-        "a tree of all servers has one link less than servers, whatever the protocol"
+        "a tree of all servers has one link less than servers, for every protocol"
     );
     assert!(
         gains[3] > gains[0] && gains[3] > gains[5] && gains[3] > 0.05,
@@ -274,11 +274,11 @@ fn a_flow_alone_congests_where_its_paths_meet() {
     // edge.
     assert_eq!((flow("(5,0,0)").delivered, flow("(5,0,0)").carried), (1.0, 5.0));
     assert_eq!((flow("(1,1,0)").delivered, flow("(1,1,0)").carried), (2.0, 4.0));
-    // (1,0,0) forwards half in either direction; of the 1.5 that it and (0,1,0) send to the edge, 1
+    // (1,0,0) forwards half in either direction; 1 of the 1.5 that it and (0,1,0) send to the edge
     // passes.
     assert_eq!(flow("(2,1,0)").delivered, 1.5);
     assert_eq!(flow("(0,0,0)").delivered, 0.0);
-    // Of a corner's three paths, two meet one hop before the end if each server fills its links in
+    // Two of a corner's three paths meet one hop before the end if each server fills its links in
     // a fixed order.
     let corner = |order| saturated_flow(shape, 0, at("(1,1,1)"), Ties::Up, order).delivered;
     assert_eq!((corner(Ways::Drawn), corner(Ways::First)), (3.0, 2.0));

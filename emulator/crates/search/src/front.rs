@@ -20,7 +20,7 @@ impl Front {
     }
 
     /// Enters a vector unless a member covers it; returns the numbers of the members that it
-    /// replaces because it covers them. Of equal vectors the first stays.
+    /// replaces because it covers them. If vectors are equal, the first stays.
     pub fn enter(&mut self, number: usize, vector: Vec<f64>) -> Option<Vec<usize>> {
         if self.covers(&vector) {
             return None;

@@ -13,7 +13,7 @@ pub enum Stage {
     Plan,
     /// All-to-all traffic on the whole network: up to seconds.
     Healthy,
-    /// The same after the failures, for each seed.
+    /// All-to-all traffic after the failures, for each seed.
     Degraded,
 }
 
@@ -236,7 +236,7 @@ pub const METRICS: &[Metric] = &[
         "containers",
         "Containers",
         (Unit::Count, Stage::Plan, false),
-        "Containers that the racks stand in; none where the site is a room.",
+        "Number of containers for the racks; none if the site is a room.",
     ),
     metric(
         "racks",

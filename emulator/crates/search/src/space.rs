@@ -2,7 +2,7 @@
 //! servers.
 //!
 //! A family's parameters, their names and limits are those of its own description in `topology`;
-//! only the values to try (`AXES`) are here, and a question can replace them. One parameter of a
+//! only the values to try (`AXES`) are here, and a request can replace them. One parameter of a
 //! family determines its size and is computed from the number of servers.
 
 use std::collections::{BTreeMap, HashSet};

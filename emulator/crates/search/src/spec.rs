@@ -361,7 +361,7 @@ impl SearchSpec {
             findings.push(Finding::error(
                 "search-no-servers",
                 "constraints",
-                "Nothing says how many servers the plans may have.",
+                "The number of servers of the plans is not limited.",
                 "Add a constraint on servers, like {\"metric\": \"servers\", \"at_least\": 1500}.",
             ));
             return (1, 1);
@@ -398,8 +398,8 @@ impl SearchSpec {
             findings.push(Finding::error(
                 "search-topology",
                 "plan.topology",
-                "The topology is what is searched for.",
-                "Leave it out; space says which families are tried.",
+                "The search chooses the topology.",
+                "Leave it out; space lists the families to try.",
             ));
             return None;
         }

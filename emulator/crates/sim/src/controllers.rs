@@ -57,9 +57,9 @@ impl<'a> Controllers<'a> {
         })
     }
 
-    /// Balanced routing for these flows. Of all rounds, including the first (plain ECMP), it
-    /// returns the one in which the most loaded link leaves each of its flows the most bandwidth.
-    /// `None` only for another family's topology.
+    /// Balanced routing for these flows. It returns the round, including the first (plain ECMP), in
+    /// which the most loaded link leaves each of its flows the most bandwidth. `None` only for
+    /// another family's topology.
     pub fn adaptive(
         &self,
         flows: &Flows,

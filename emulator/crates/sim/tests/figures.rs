@@ -397,7 +397,7 @@ fn camcubes_table_and_paths_come_out() {
         paths
             .iter()
             .all(|(name, _)| name.contains("throughput") || name.contains("gain")),
-        "what the text says of the paths comes out: {paths:?}"
+        "the paths are as the paper's text describes them: {paths:?}"
     );
     let verdicts: Vec<(String, String)> =
         rows(&figure("camcube-table1", Asked::default(), &Progress::default()).unwrap())

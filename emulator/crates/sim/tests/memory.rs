@@ -3,7 +3,7 @@
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,
-    reason = "a test that cannot set itself up should fail; it says what it measured"
+    reason = "a test that cannot set itself up should fail; the message has the measured value"
 )]
 
 #[path = "../../topology/tests/cases.rs"]

@@ -261,7 +261,7 @@ fn degrees(topology: &Topology, csr: &Csr) -> Check {
         });
     check(
         "degrees",
-        "Every server and switch has the number of links its address asks for.".to_owned(),
+        "Every server and switch has as many links as its address requires.".to_owned(),
         u64::from(topology.node_count()),
         offender,
         "",
@@ -450,7 +450,7 @@ fn diameter(topology: &Topology, csr: &Csr) -> Check {
         ))
     } else if covers_all && limit.exact && farthest != limit.value {
         Some(format!(
-            "No two servers are more than {farthest} links apart; the closed form says {}.",
+            "No two servers are more than {farthest} links apart; the closed form gives {}.",
             limit.value
         ))
     } else {

@@ -246,7 +246,7 @@ fn exact_table(table: Table) -> (u8, u32) {
     found.map_or((0, 0), |(.., number, flag)| (*number, *flag))
 }
 
-/// The table that a key is of, and the map that has it with its key there.
+/// The table of a key, the map that stores the table, and the key in that map.
 pub(super) fn key_in(generation: u32, key: CompiledKey) -> (Table, &'static str, Vec<u8>) {
     match key {
         CompiledKey::Tcam(tuple, masked) => {

@@ -78,7 +78,7 @@ impl FastPath {
         ports.set(port, SOME, 0).unwrap();
     }
 
-    /// The value of an entry of one of the chip's tables.
+    /// The value of an entry in a table of the chip.
     pub fn chip_entry(&mut self, table: &str, key: &[u8]) -> Option<Vec<u8>> {
         let value: Option<[u8; 24]> = match key.len() {
             32 => {

@@ -172,7 +172,7 @@ pub struct Answer<'a> {
     pub kind: u16,
     /// The number of the request it answers.
     pub sequence: u32,
-    /// All behind the header.
+    /// The bytes after the header.
     pub body: &'a [u8],
 }
 

@@ -59,8 +59,8 @@ pub struct Site {
 }
 
 impl Site {
-    /// Racks per container if there are `containers` of them: an even share, in whole groups if
-    /// those fit.
+    /// Racks in each of `containers` containers: an equal share, rounded to whole groups if they
+    /// fit.
     pub(crate) fn racks_per_container(&self, racks: u32, containers: u32) -> u32 {
         self.whole_groups(racks.div_ceil(containers), self.columns * self.positions)
     }

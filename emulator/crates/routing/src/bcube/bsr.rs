@@ -127,7 +127,7 @@ impl Bsr {
         &self.shape
     }
 
-    /// Appends the flow's path. If there is no path, the caller must discard what was appended.
+    /// Appends the flow's path. If there is no path, the caller must discard the appended links.
     #[inline(always)]
     fn append(
         &self,

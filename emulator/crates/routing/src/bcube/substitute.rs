@@ -7,7 +7,7 @@
 //! dozen steps instead of visiting thousands of servers. If the bound grows too large for that, a
 //! plain breadth-first search decides whether a path exists.
 //!
-//! The paper does not say which of the shortest paths to take. We try levels and digits in an order
+//! The paper leaves open which of the shortest paths to take. We try levels and digits in an order
 //! rotated by a random draw per flow (`[ours]`); a fixed order loads low ports and loses about a
 //! third of the ABT at 20 % failed switches.
 

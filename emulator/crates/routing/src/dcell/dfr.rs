@@ -170,7 +170,7 @@ impl Dfr {
         result
     }
 
-    /// Appends the flow's links. If there is no path, the caller must discard what was appended.
+    /// Appends the flow's links. If there is no path, the caller must discard the appended links.
     #[inline]
     fn append(
         &self,

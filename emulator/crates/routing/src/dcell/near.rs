@@ -200,7 +200,7 @@ impl NearPaths {
     }
 
     /// Appends the links of DCellRouting's path and returns whether it is alive. `None` if this
-    /// table does not have the path; then discard what was appended.
+    /// table does not have the path; then discard the appended links.
     #[inline]
     pub fn append(
         &self,
@@ -225,7 +225,7 @@ impl NearPaths {
 
     /// Appends the links of a packet's path from a server towards another, up to the first server
     /// outside its DCell_1 or to the end. `None` if this table does not have the path. Unless it is
-    /// complete, discard what was appended.
+    /// complete, discard the appended links.
     #[inline(always)]
     pub fn stretch(
         &self,

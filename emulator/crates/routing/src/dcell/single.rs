@@ -82,7 +82,7 @@ impl DcellRouting {
         })
     }
 
-    /// Appends the flow's path. If there is no path, the caller must discard what was appended.
+    /// Appends the flow's path. If there is no path, the caller must discard the appended links.
     #[inline]
     fn append(
         &self,

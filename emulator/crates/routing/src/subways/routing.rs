@@ -47,7 +47,7 @@ impl LinkWeights {
 pub(super) struct Up {
     pub directed: DirectedLink,
     pub above: NodeId,
-    /// How likely, relative to the same node's others: as way up, and as way down.
+    /// Probability of the link relative to the node's other links: upwards, and downwards.
     weight: [f64; 2],
 }
 

@@ -130,7 +130,7 @@ pub fn cache_lookups(shape: &Shape, asked: &Lookups) -> CacheHops {
 
 /// Number of hops of the routing service from `from` to the first server that has a copy or is the
 /// primary. Each server forwards over a link on a shortest path (both directions count around half
-/// a ring): a random one, as the paper's routers take whichever is free `[camcube §3.3]`, or the
+/// a ring): a random one, as the paper's routers take a free one `[camcube §3.3]`, or the
 /// first.
 fn hops_to_copy(
     shape: &TorusAddresses,

@@ -24,7 +24,7 @@ const STEP_SECS: u64 = 20;
 const SHORT_STEP_SECS: u64 = 4;
 /// The first seconds after a change of rate do not count in means.
 const SETTLING_SECS: u64 = 1;
-/// The target queue length, in the figure and in addition to it.
+/// Target queue lengths: the figure's, and others that we add.
 const AIM_KB: u64 = 50;
 const OTHER_AIMS_KB: [u64; 3] = [25, 100, 200];
 const PACKET_BYTES: u64 = 1500;

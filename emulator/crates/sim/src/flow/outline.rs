@@ -43,7 +43,7 @@ pub(crate) fn check_starts(demand: &Demand) -> Result<(), Vec<Finding>> {
             Finding::error(
                 "requests-need-packets",
                 "workload.kind",
-                "Requests and responses follow each other in time, which the flow engine does not know.",
+                "Requests and responses follow each other in time, which the flow engine does not model.",
                 "Choose the engine packet, or another workload.",
             )
             .with_value("requests")

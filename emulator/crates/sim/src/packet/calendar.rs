@@ -419,7 +419,7 @@ impl Calendar {
         all
     }
 
-    /// Takes every packet off its link, to be put again or given back.
+    /// Removes all packets from their links.
     pub fn clear(&mut self) {
         self.current.clear();
         self.far.clear();

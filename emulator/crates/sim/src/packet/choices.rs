@@ -152,7 +152,7 @@ fn assumptions(settings: &Settings, requests: bool, rebinds: bool) -> Vec<&'stat
         "Drop-tail queues at every port, of servers too; a packet that is being sent does not count.",
         "Connections are open at the start: one round trip is measured, nothing is exchanged first.",
         "A flow is complete when its last byte has arrived, and counts from its own start.",
-        "A timeout doubles with each expiry until something new is acknowledged; what was sent twice is not timed.",
+        "A timeout doubles with each expiry until something new is acknowledged; packets that were sent twice are not timed.",
         "Acknowledgements take a route of their own, drawn like that of data.",
         if rebinds {
             "Controllers begin without knowing the load. Counters and weights reach everyone at once; a flow moves at once, not between flowlets, to the link that its draw gives by the new weights. Detours are planned every ten rebindings by what links would carry without any."

@@ -70,7 +70,7 @@ impl Estimate {
             + 2 * Wheel::BYTES_PER_EVENT
             + of_notices(size_of::<Reaction>() + Wheel::BYTES_PER_EVENT)
             + 16;
-        // Routes are there twice while they are made, and those of notices in reverse once.
+        // Two copies of the routes exist while they are made, and one of the reversed routes.
         let routes = if notices { 2.5 } else { 2.0 } * 4.0 * (route_links + 2.0);
         let in_flight = packets.min(subflows.saturating_mul(window)) * Calendar::BYTES_PER_PACKET as u64;
         let memory_bytes = directed_links * per_link as u64

@@ -177,8 +177,8 @@ impl Connection {
     }
 }
 
-/// The packets that have arrived out of order, or are known to have: pages of bits, one for each
-/// subflow that has any.
+/// Packets that arrived out of order, or (at the sender) were acknowledged so: pages of bits, one
+/// for each subflow that has any.
 #[derive(Debug)]
 pub struct Early {
     words: Vec<u64>,

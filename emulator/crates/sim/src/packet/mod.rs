@@ -375,7 +375,7 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// Routes flows around the failures that routing now knows; returns how many routes changed.
+    /// Routes flows around the failures that routing has detected; returns how many routes changed.
     fn reroute(&mut self) -> Result<u64, PredictError> {
         let setup = &mut self.setup;
         let topology = setup.network.topology();

@@ -195,7 +195,7 @@ pub(super) fn so_far(setup: &Setup<'_>, seen: &Seen) -> Map<String, Value> {
     fields
 }
 
-/// Whether there are so many flows that ended ones are listed in separate frames.
+/// Whether there are too many flows to list ended ones in each frame.
 pub(super) fn lists_ended(setup: &Setup<'_>) -> bool {
     let flows = setup.core.connections.len();
     setup.settings.flow_times && flows > MAX_GROWING_TIMES && flows as u64 <= MAX_LISTED_TIMES

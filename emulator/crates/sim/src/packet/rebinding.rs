@@ -137,7 +137,7 @@ impl<'a> Rebinding<'a> {
         }
     }
 
-    /// Replaces the failures that routing knows. Weights stay; detours end until they are planned
+    /// Replaces the failures that routing avoids. Weights stay; detours end until they are planned
     /// again.
     pub fn know(&mut self, failures: Failures) {
         let known = Controllers::new(self.network.topology(), failures, &self.gbps);

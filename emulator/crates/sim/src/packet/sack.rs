@@ -2,8 +2,8 @@
 //! packet. (RFC 6675)
 //!
 //! A cheap form `[ours]`: an acknowledgement names one packet that has arrived, the one that it
-//! answers, instead of blocks of them (RFC 2018); if it is lost, its information is lost too. Of
-//! RFC 6675's rules for the next packet, only the first two are implemented: packets that count as
+//! answers, instead of blocks of them (RFC 2018); if it is lost, its information is lost too. Only
+//! the first two of RFC 6675's rules for the next packet are implemented: packets that count as
 //! lost, in order, then new ones. There is no rescue retransmission. In recovery, the sending rate
 //! follows the arrivals in proportion to the new window (RFC 9937); otherwise many losses at once
 //! would empty the pipe and cause a burst that is lost again. Every packet is examined a fixed
@@ -21,7 +21,7 @@ const BEHIND: usize = 3;
 /// A subflow's scoreboard. All numbers are of packets.
 #[derive(Clone, Debug)]
 pub struct Scoreboard {
-    /// The page of [`Early`] with the packets that are known to have arrived out of order; [`NONE`]
+    /// The page of [`Early`] with the packets acknowledged out of order; [`NONE`]
     /// if there are none.
     page: u32,
     /// How many it holds.

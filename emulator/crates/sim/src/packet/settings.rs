@@ -174,9 +174,9 @@ pub struct Settings {
     pub udp_gbps: Option<f64>,
     /// Gaps between packets of UDP.
     pub udp_gaps: UdpGaps,
-    /// Delay until routing knows of a fault with loss of carrier.
+    /// Delay until routing detects a fault with loss of carrier.
     pub carrier_detection_secs: f64,
-    /// Delay until routing knows of a silent fault.
+    /// Delay until routing detects a silent fault.
     pub silent_detection_secs: f64,
     /// Subways' controllers: from one rebinding to the next (`T_rebind`); 0: their settled weights
     /// from the start.

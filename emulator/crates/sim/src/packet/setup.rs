@@ -80,7 +80,7 @@ pub struct Checked {
     pub gbps: Vec<f64>,
     /// The estimated cost of the run.
     pub estimate: Estimate,
-    /// The failures that routing knows at the start.
+    /// The failures that routing avoids from the start.
     pub failures: Failures,
 }
 

@@ -1,7 +1,7 @@
 //! Faults over time: their begin and end, the time at which routing learns of them, and the links'
 //! properties at each moment.
 //!
-//! Routing knows faults that begin at 0 s from the start, as in a prediction. It learns of a later
+//! Routing avoids faults that begin at 0 s from the start, as in a prediction. It learns of a later
 //! fault after the detection time of a lost carrier or of lost hellos. It never learns of changed
 //! rates, losses and delays.
 
@@ -105,7 +105,7 @@ impl Timeline {
                     Finding::error(
                         "fault-time",
                         format!("{field}.until_secs"),
-                        "The fault is over before it begins.",
+                        "The fault ends before it begins.",
                         "Give a time after at_secs, or leave it out.",
                     )
                     .with_value(fault.until_secs.unwrap_or_default())
@@ -176,7 +176,7 @@ impl Timeline {
     }
 
     /// Applies all steps up to a time. Appends to `changed` the links whose properties may have
-    /// changed, ascending and once each; returns whether the failures that routing knows have
+    /// changed, ascending and once each; returns whether the failures that routing avoids have
     /// changed.
     pub fn advance(&mut self, now: u64, changed: &mut Vec<u32>) -> bool {
         let mut reroutes = false;
@@ -232,7 +232,7 @@ impl Timeline {
         condition
     }
 
-    /// The failures that routing knows.
+    /// The failures that routing avoids.
     pub fn known(&self, topology: &Topology) -> Failures {
         let mut all = Failures::none(topology);
         for item in self.struck.iter().filter(|item| item.known) {

@@ -24,8 +24,8 @@ const IN_HEAP: u32 = u32::MAX - 1;
 /// The widest bucket, in bits of picoseconds: offsets within it fit the upper half of a key.
 const MAX_SHIFT: u32 = 31;
 
-/// A mask that converts an event's number to its order among the events of a time, and back: of any
-/// two events, each is first at half of all times.
+/// A mask that converts an event's number to its order among the events of a time, and back. For
+/// any two events, each is first at half of all times.
 #[inline]
 pub(super) fn draw(time: u64) -> u32 {
     (time.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32

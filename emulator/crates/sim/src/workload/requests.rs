@@ -3,7 +3,7 @@
 //! Flows come in pairs: the request, then its response. A client draws a server for each request.
 //! It either sends requests at random moments, at a set average rate and regardless of unanswered
 //! requests, or one at a time, each after a think time since the last response. `[subways §8.7]`
-//! has clients of the first kind; what it leaves open is `[ours]`.
+//! has clients of the first kind; choices that it leaves open are `[ours]`.
 //!
 //! Not here: the measurement of latencies (`crate::packet`).
 
@@ -183,7 +183,7 @@ impl Requests {
         }
         if let (Some(_), Some(think)) = (self.rate_per_sec, self.think_secs) {
             let message =
-                "think_secs says nothing beside rate_per_sec: requests do not wait for responses.".to_owned();
+                "think_secs has no effect with rate_per_sec: requests do not wait for responses.".to_owned();
             return Err(refused(
                 "workload.think_secs",
                 message,

@@ -80,7 +80,10 @@ fn several_losses_stop_reno_until_its_timer_and_not_the_others() {
             new.again, losses,
             "one packet a round trip, and none that had arrived"
         );
-        assert!(tahoe.again > losses, "what had arrived is sent again: {tahoe:?}");
+        assert!(
+            tahoe.again > losses,
+            "packets that had arrived are sent again: {tahoe:?}"
+        );
         assert!(
             new.end < reno.end && tahoe.end < reno.end,
             "{tahoe:?} {reno:?} {new:?}"

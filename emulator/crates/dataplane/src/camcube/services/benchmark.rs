@@ -69,7 +69,7 @@ const MOST_SOURCES: usize = 4096;
 const MOST_BOUNCED: usize = 256;
 /// The longest time that packets wait on a server: a link's queue is shorter. `[ours]`
 const WAIT_MILLIS: u32 = 200;
-/// Bytes before the keys: mode, whether it comes back, source, destination, the server before,
+/// Bytes before the keys: mode, whether the packet returns, source, destination, the server before,
 /// keys.
 const HEAD_BYTES: usize = 12;
 

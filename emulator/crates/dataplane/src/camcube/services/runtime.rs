@@ -291,7 +291,7 @@ impl Runtime {
         self.hosted.iter().filter_map(|hosted| hosted.timer).min()
     }
 
-    /// The next answer to the outside.
+    /// The next answer for a client outside the network.
     pub fn poll_answer(&mut self) -> Option<(String, Vec<u8>)> {
         self.answers.pop_front()
     }

@@ -37,11 +37,11 @@ pub(crate) const DESCRIPTION: Description = Description {
             .doc("Servers and switches: name, role and, for switches, the tier. Without one it follows from the distance to the nearest server."),
         Parameter::integer("links", "", "Links", 0, LINKS_AT_MOST)
             .kind(Kind::Links)
-            .doc("Links by the names of their ends, with rate and ports where you know them. Several between the same two nodes are a trunk."),
+            .doc("Links by the names of their ends, with rate and ports if known. Several between the same two nodes are a trunk."),
         Parameter::number("link_gbps", "", "Link rate", 0.001, 1600.0)
             .unit("Gb/s")
             .default(10.0)
-            .doc("Of the links without a rate of their own."),
+            .doc("The rate of links that have no rate."),
     ],
     presets: &[
         (

@@ -149,8 +149,8 @@ impl Subways {
         let group_loops = self.spread * self.loops_per_cluster;
         let before = in_loop % group_loops;
         let index = self.cluster_of(in_loop, tor) % self.spread;
-        // Any `spread` loops in a row give each cluster l ToRs; count the loops after those one by
-        // one.
+        // Each `spread` consecutive loops give each cluster l ToRs; the remaining loops are counted
+        // one by one.
         let rounds = before / self.spread;
         let start = in_loop - before + rounds * self.spread;
         rounds * self.l
