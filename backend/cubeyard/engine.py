@@ -338,7 +338,8 @@ class Engine:
 
     @cached_property
     def search_metrics(self) -> list[Json]:
-        """What plans can be judged by: `[{name, title, unit, units, stage, more, doc}]`."""
+        """Metrics that plans can be compared by:
+        `[{name, title, unit, units, stage, more, doc}]`."""
         return orjson.loads(_binding().search_metrics())
 
     def check_search(self, question: Mapping[str, Any], book: Mapping[str, Any]) -> None:

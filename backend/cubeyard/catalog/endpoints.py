@@ -119,7 +119,7 @@ def import_prices(
         Query(min_length=1, max_length=2000, description="Where the prices are from, like a quotation's number."),
     ],
     date: Annotated[str, Query(pattern=r"^\d{4}-\d{2}-\d{2}$", description="When they were quoted.")],
-    trial: Annotated[bool, Query(description="Only say what would change.")] = False,
+    trial: Annotated[bool, Query(description="Report the changes without making them.")] = False,
     jumps: Annotated[
         bool, Query(description="Whether prices are taken that become ten times as high or low; a trial shows them.")
     ] = False,

@@ -20,7 +20,7 @@ db_app = typer.Typer(help="The database's tables.", no_args_is_help=True)
 
 @token_app.command("create")
 def token_create(
-    name: Annotated[str, typer.Argument(help="What the token is for.")] = "from the command line",
+    name: Annotated[str, typer.Argument(help="The purpose of the token.")] = "from the command line",
     read_only: Annotated[
         bool, typer.Option("--read-only", help="It may compute and read, and change nothing.")
     ] = False,

@@ -1,5 +1,5 @@
-"""`cubeyard asbuilt`: a list of cables from the floor beside a plan, and the work order that
-repairs it. No server or database."""
+"""`cubeyard asbuilt`: compares a list of cables from the floor with a plan, and prints the work
+order that corrects it. No server or database."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def asbuilt(
     spec: SpecOption,
     catalog: CatalogOption = None,
     prefix: Annotated[
-        str | None, typer.Option(help="What every host name begins with, as site.host_prefix in the spec.")
+        str | None, typer.Option(help="Prefix of every host name, as site.host_prefix in the spec.")
     ] = None,
     host: Annotated[
         str | None, typer.Option(help="lldpctl of one device: which one it ran on. Default: the file's name.")

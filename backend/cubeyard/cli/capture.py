@@ -111,7 +111,7 @@ def capture(
         raise typer.Exit(1)
     to_pipe = output == PIPE
     where = f", as capture {result.id}" if output is None or to_pipe else f" to {output}"
-    # What is read by another program is the file alone.
+    # Standard output has only the file, for the program that reads it.
     Console(stderr=to_pipe).print(
         f"{result.packets} packets of {result.target}, {result.size_bytes:,} bytes{where}. {ended_by(result)}",
         highlight=False,

@@ -23,12 +23,17 @@ Kind = StrEnum("Kind", list(get_args(ChangeKind)))
 
 
 def changes(
-    plan: Annotated[str | None, typer.Option(help="Only of this saved plan and what belongs to it, by its id.")] = None,
+    plan: Annotated[
+        str | None,
+        typer.Option(help="Only changes of the saved plan with this id, and of its notes, cabling and runs."),
+    ] = None,
     kind: Annotated[list[Kind] | None, typer.Option(help="Only of these kinds of things; may be repeated.")] = None,
     who: Annotated[str | None, typer.Option(help="Only by the token of this name.")] = None,
     words: Annotated[str, typer.Option("--words", "-w", help="Words of the name or the detail.")] = "",
-    limit: Annotated[int, typer.Option(min=1, max=MAX_LIMIT, help="At most so many, the latest.")] = 50,
-    cursor: Annotated[str | None, typer.Option(help="Go on where `next` of an earlier --json ended.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=MAX_LIMIT, help="The number of latest changes to list.")] = 50,
+    cursor: Annotated[
+        str | None, typer.Option(help="Continue after an earlier list: the `next` of its --json.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="As `GET /api/v1/changes` answers.")] = False,
 ) -> None:
     """List who changed what and when, the latest first."""

@@ -104,8 +104,8 @@ def chip_show(
     server: Server = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the program as JSON instead of text.")] = False,
 ) -> None:
-    """Print a program in its canonical form (loops written out, tables in order), or what is in the
-    chip of a server of a run."""
+    """Print a program in its canonical form (loops written out, tables in order), or the program of
+    a server's chip in a run."""
     if of is not None:
         chip_live.show(file, of, as_json=as_json)
         return
@@ -151,7 +151,7 @@ def chip_diff(
 
 @chip_app.command("dump")
 def chip_dump(run: Run, server: OfRun) -> None:
-    """Print what is in the chip of a server of a run as a program."""
+    """Print the tables of a server's chip in a run as a program."""
     write(chip_live.dump(run, server).encode())
 
 
@@ -261,7 +261,7 @@ def chip_portland(
     as_json: AsJson = False,
 ) -> None:
     """Try PortLand on the chips of a fat-tree's 20 switches, in virtual time: ARP by the fabric
-    manager, forwarding by PMAC, and the way around what fails. Exits with 1 if the last packet is
+    manager, forwarding by PMAC, and the detour around failures. Exits with 1 if the last packet is
     lost."""
     result = _of("portland", "trial", lambda engine: engine.chip_portland(source, destination, port, fail or []))
     if as_json:
@@ -413,8 +413,8 @@ def _changes(step: dict[str, Any]) -> list[str]:
 
 
 def _of(file: str, what: str, work: Any) -> Any:
-    """What the engine makes of it. Exits with 2 and every mistake, as FILE:LINE:COLUMN where it has
-    a place."""
+    """The program as the engine reads it. Exits with 2 and every mistake, as FILE:LINE:COLUMN where
+    it has a place."""
     try:
         return work(Engine(settings_of()))
     except PlanRejectedError as error:

@@ -1,5 +1,5 @@
-"""`cubeyard chip` for the chip of one server of a run: what is in it, calls to it, and a packet
-stepped through it."""
+"""`cubeyard chip` for the chip of a server in a run: its tables, calls to it, and a packet stepped
+through it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from cubeyard.emulation.live.chips.calls import ServerChip
 
 CACHE_LOOK_SECS = 0.2
-"""From one look at what is too old to the next, where no packet comes."""
+"""The time between two checks for old entries while no packet arrives."""
 ROWS = 64
 """Entries shown; --json has all."""
 
@@ -90,7 +90,7 @@ def socket(run: str, server: str) -> str:
 
 
 def cache(run: str, server: str, port: int, max_age_secs: float, *, as_json: bool) -> None:
-    """A cache beside the server until Ctrl-C, the end by SIGTERM, or the end of the run; then what
+    """A cache next to the server until Ctrl-C, the end by SIGTERM, or the end of the run; then what
     it has done."""
     from cubeyard.chip.relayed_cache import RelayedCache
     from cubeyard.chip.serverswitch import ChipError, ServerSwitch

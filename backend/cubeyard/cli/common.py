@@ -1,5 +1,5 @@
-"""What the commands share: reading options, the configuration, and errors as words instead of stack
-traces."""
+"""Shared by the commands: reading options, the configuration, and errors as messages instead of
+stack traces."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ SpecOption = Annotated[
 
 
 def settings_of(**given: Any) -> Settings:
-    """The configuration with these options over it, those that are not None. Exits with 2 if it is
+    """The configuration, changed by the options that are not None. Exits with 2 if it is
     not valid."""
     try:
         return Settings(**{key: value for key, value in given.items() if value is not None})
@@ -141,7 +141,7 @@ def explained() -> Iterator[None]:
 
 
 def _in_words(error: ProblemError) -> str:
-    """What is wrong, a line for each field, with what to do about it."""
+    """The errors, a line for each field, with the fix."""
     if not error.errors:
         return error.detail
     lines = [
@@ -176,8 +176,8 @@ def open_database(settings: Settings | None = None, *, check: bool = True) -> It
 
 
 def session_service(session: Session, settings: Settings) -> SessionService:
-    """What answers questions about a run of the server. Imported when it is asked: help is shown
-    without the emulator."""
+    """Calls for a run of the server. Imported at the first use, because help must work without the
+    emulator."""
     from cubeyard.emulation.live.service import SessionService
     from cubeyard.engine import Engine
 
@@ -282,7 +282,7 @@ def read_text(file: str) -> str:
 
 
 def quiet_logs(settings: Settings) -> None:
-    """Warnings only, unless more was asked for: the answer is what the command prints."""
+    """Warnings only, unless the user sets a lower level: the answer is what the command prints."""
     from cubeyard.kit import logs
 
     asked_for_more = "log_level" in settings.model_fields_set

@@ -153,7 +153,7 @@ def emulate(
         list[str] | None,
         typer.Option(
             "--service-message",
-            help="What each server's instance gets once packets flow, as NAME=TEXT; {key} is another key for each. Can be repeated.",
+            help="Message to each server's instance once packets flow, as NAME=TEXT; {key} is another key for each. Can be repeated.",
         ),
     ] = None,
     image: Annotated[
@@ -163,10 +163,11 @@ def emulate(
         ),
     ] = None,
     image_command: Annotated[
-        str | None, typer.Option(help="What runs in it, as in a shell's line; what the image says if left out.")
+        str | None,
+        typer.Option(help="The command in each container, quoted as in a shell. Default: the image's command."),
     ] = None,
     image_env: Annotated[
-        list[str] | None, typer.Option(help="NAME=VALUE for it, beside the image's. Can be repeated.")
+        list[str] | None, typer.Option(help="NAME=VALUE for it, in addition to the image's. Can be repeated.")
     ] = None,
     image_servers: Annotated[
         str | None, typer.Option(help="Which servers have it, like 00,01; all if left out.")
@@ -353,8 +354,9 @@ def run_session(
     partial: bool = False,
 ) -> Json:
     """One session from start to end, in a place of this process's own, with services in processes
-    beside its servers; with `taken`, of what this machine runs of the plan. Raises StoppedError,
-    ProblemError; with `partial`, a session that is interrupted while it measures has a report."""
+    next to its servers; with `taken`, of the part of the plan that this machine runs. Raises
+    StoppedError, ProblemError; with `partial`, a session that is interrupted while it measures has
+    a report."""
     from cubeyard.emulation.deploy.names import shell_command
     from cubeyard.emulation.deploy.probe import refuse_impossible
     from cubeyard.emulation.fabric.process import FabricProcess

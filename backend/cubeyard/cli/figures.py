@@ -1,4 +1,4 @@
-"""`cubeyard figures` and `figure`: published figures, computed or measured again beside the paper's
+"""`cubeyard figures` and `figure`: published figures, computed or measured again, with the paper's
 numbers. No database."""
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def figures(
 
 
 def figure(
-    figure_id: Annotated[str, typer.Argument(metavar="ID", help="One of those that `cubeyard figures` lists.")],
+    figure_id: Annotated[str, typer.Argument(metavar="ID", help="A figure that `cubeyard figures` lists.")],
     seeds: Annotated[int | None, typer.Option(min=1, help="How many seeds; the figure's own if left out.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the figure as JSON.")] = False,
     whole: Annotated[
@@ -50,7 +50,7 @@ def figure(
         typer.Option(min=0.1, max=1.0, help="For a measured figure: share of its data and time; rougher below 1."),
     ] = 1.0,
 ) -> None:
-    """Recompute or measure a figure or table: the paper's numbers beside ours."""
+    """Recompute or measure a figure or table, and compare it with the paper's numbers."""
     with explained():
         settings = settings_of()
         engine = Engine(settings)

@@ -1,4 +1,4 @@
-"""Images of users on the command line: as fields of an experiment, and what came of them."""
+"""Images of users on the command line: as fields of an experiment, and their results."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ BETWEEN_NAMES = re.compile(r",(?![^<\[(]*[>\])])")
 
 
 def read_image(image: str | None, command: str | None, variables: list[str], servers: str | None) -> list[Json]:
-    """The field `images`. Exits with 2 for what cannot be read, and for options of an image without
-    one."""
+    """The field `images`. Exits with 2 for unreadable values, and for options of an image without
+    an image."""
     if image is None:
         given = {"--image-command": command, "--image-env": variables, "--image-servers": servers}
         if alone := [name for name, value in given.items() if value]:

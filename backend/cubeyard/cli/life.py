@@ -30,7 +30,7 @@ def life(
     seeds: Annotated[int, typer.Option(help="How many lives.")] = 200,
     seed: Annotated[int, typer.Option(min=0, max=MAX_INTEGER - 2_000, help="The first life's seed.")] = 1,
     visits: Annotated[
-        list[float] | None, typer.Option(help="Compare with a visit every so many months; can be repeated.")
+        list[float] | None, typer.Option(help="Compare with visits at this interval in months; can be repeated.")
     ] = None,
     visit_below: Annotated[
         list[float] | None,
@@ -46,15 +46,17 @@ def life(
         list[str] | None, typer.Option(help="An annual failure rate, like disk=0.02; can be repeated. See --rates.")
     ] = None,
     rate_factor: Annotated[
-        float, typer.Option(help="Multiplies every hazard: 0.125 for what was seen in a sealed container of nitrogen.")
+        float, typer.Option(help="Multiplies every hazard: 0.125 was measured in a sealed container of nitrogen.")
     ] = 1,
-    shape: Annotated[float, typer.Option(help="Of Weibull lifetimes; 1 is exponential.")] = 1,
+    shape: Annotated[float, typer.Option(help="Shape of Weibull lifetimes; 1 is exponential.")] = 1,
     floor: Annotated[
-        list[str] | None, typer.Option(help="What is too little: servers=0.9 or abt=0.5, shares of the start.")
+        list[str] | None,
+        typer.Option(help="The smallest acceptable rest: servers=0.9 or abt=0.5, as shares of the start."),
     ] = None,
     step_months: Annotated[int, typer.Option(help="Between two points of a curve.")] = 1,
     visit_price: Annotated[
-        float | None, typer.Option(help="What a visit costs beside parts and work, in the price book's currency.")
+        float | None,
+        typer.Option(help="Cost of a visit in addition to parts and labour, in the price book's currency."),
     ] = None,
     routing: Annotated[str | None, typer.Option(help="A routing scheme; the family's own by default.")] = None,
     exact_states: Annotated[

@@ -30,7 +30,8 @@ KEY = "{key}"
 """In a message: a key coordinate drawn for each server."""
 SHOWN_ANSWERS = 20
 SETTLE_SECS = 2.0
-"""By then the servers know the torus, so that messages reach the servers of their keys."""
+"""After this time the servers have learned the torus, so messages reach the servers of their
+keys."""
 
 
 def read_module(path: str) -> bytes:
@@ -42,8 +43,8 @@ def read_module(path: str) -> bytes:
 
 
 def read_services(given: list[str]) -> tuple[list[Json], list[ServiceFile]]:
-    """`FILE` or `NAME=FILE`: modules as an experiment has them, and what runs in processes; numbers
-    in order."""
+    """`FILE` or `NAME=FILE`: modules as an experiment has them, and services that run in processes;
+    numbered in their order."""
     services: list[Json] = []
     files: list[ServiceFile] = []
     for at, text in enumerate(given):
@@ -108,7 +109,7 @@ def send_messages(
 
 
 def answers(events: list[Json]) -> Iterator[tuple[float, str, str]]:
-    """What services said, from a run's events: when, which, and what."""
+    """Messages of services from a run's events: time, service and text."""
     for event in events:
         if event.get("kind") == "protocol" and event.get("name") == "service-answer":
             cells = {cell["name"]: cell["value"] for cell in event["cells"]}
@@ -156,8 +157,8 @@ def begin(name: str, language: str, folder: Path) -> list[Path]:
 
 
 def size_of(servers: int) -> list[int]:
-    """The sides of a torus of so many servers, as even as they can be. Exits with 2 where there is
-    none."""
+    """The sides of a torus with this number of servers, as equal as possible. Exits with 2 where
+    there is none."""
     best: list[int] | None = None
     for x in range(1, round(servers ** (1 / 3)) + 1):
         if servers % x:
@@ -173,7 +174,7 @@ def size_of(servers: int) -> list[int]:
 
 
 def on_packets(file: str, size: list[int], message: str, seconds: float, mode: str, seed: int) -> Json:
-    """What comes of a service on a torus with real packets, as `emulate` prints it. Exits where it
+    """Results of a service on a torus with real packets, as `emulate` prints them. Exits where it
     is stopped or refused."""
     from cubeyard.cli.emulate import StoppedError, run_session
 
@@ -181,7 +182,7 @@ def on_packets(file: str, size: list[int], message: str, seconds: float, mode: s
     name = services[0]["name"] if services else files[0].name
     question: Json = {
         "plan": {"family": "torus3d", **dict(zip("xyz", size, strict=True))},
-        # The least that a session sends beside it.
+        # The least traffic that a session sends next to the service.
         "workload": {"kind": "one-to-one"},
         "engine": "emulation",
         "emulation": {

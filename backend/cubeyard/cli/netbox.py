@@ -34,17 +34,15 @@ UrlOption = Annotated[
     str, typer.Option(help="The NetBox's address, like https://netbox.example.org.", envvar="NETBOX_URL")
 ]
 SiteOption = Annotated[str | None, typer.Option(help="The NetBox site of the plan. Default: the plan's title.")]
-PrefixOption = Annotated[
-    str | None, typer.Option(help="What every host name begins with, as site.host_prefix in the spec.")
-]
+PrefixOption = Annotated[str | None, typer.Option(help="Prefix of every host name, as site.host_prefix in the spec.")]
 TimeoutOption = Annotated[float, typer.Option(min=1, help="Seconds to wait for the answer to a request.")]
 _LINE_SECS = 30.0
-"""How often progress is a line of its own where it cannot be written over."""
+"""Time between progress lines where a line cannot be overwritten."""
 
 
 def told(terminal: bool, say: Callable[..., None], clock: Callable[[], float] = time.monotonic) -> Callable[..., None]:
-    """Says how far each model is and how long it still takes: on one line of a terminal, else a
-    line now and then."""
+    """Prints progress and the remaining time of each model: on a single line in a terminal,
+    otherwise as occasional lines."""
     begun: dict[str, tuple[float, int]] = {}
     last = clock()
 
@@ -79,7 +77,7 @@ def _show(console: Console, change: ModelChange) -> None:
 
 @contextmanager
 def _refusals(resumable: bool) -> Iterator[None]:
-    """Ends the command with what NetBox said."""
+    """Ends the command with NetBox's error."""
     from cubeyard.exports.netbox.sync import NetboxBusyError, NetboxError
 
     try:
@@ -89,7 +87,7 @@ def _refusals(resumable: bool) -> Iterator[None]:
         if isinstance(error, NetboxBusyError):
             errors.print("A slow NetBox needs a longer --timeout, and its proxy and gunicorn the same.")
         if resumable:
-            errors.print("What was done stays; the same command goes on from there.")
+            errors.print("Completed changes stay; the same command continues from there.")
         raise typer.Exit(1) from None
 
 
@@ -109,16 +107,15 @@ def sync(
     catalog: CatalogOption = None,
     site: SiteOption = None,
     prefix: PrefixOption = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Report the changes without making them.")] = False,
     piece: Annotated[
         int, typer.Option(min=1, max=1000, help="Most objects in a request; fewer where one takes over 10 seconds.")
     ] = 100,
     timeout: TimeoutOption = 120,
 ) -> None:
-    """Create what is missing of a plan in a NetBox, change what differs, and leave everything else
-    alone.
+    """Create a plan's missing objects in a NetBox, change those that differ, and touch no others.
 
-    Can be repeated: a second sync changes nothing, and one that was interrupted goes on where it
+    Can be repeated: a second sync changes nothing, and an interrupted sync continues where it
     stopped.
     """
     from cubeyard.exports.netbox.records import NetboxRecords
@@ -152,8 +149,8 @@ def export(
     prefix: PrefixOption = None,
     timeout: TimeoutOption = 120,
 ) -> None:
-    """Write what `sync` would do as files for NetBox's import pages: what is missing, and by id
-    what differs. Only reads."""
+    """Write what `sync` would do as files for NetBox's import pages: missing objects, and changes
+    by id. Only reads."""
     from cubeyard.exports.netbox.changes import changes_archive
     from cubeyard.exports.netbox.records import NetboxRecords
     from cubeyard.exports.netbox.sync import NetboxClient

@@ -96,7 +96,7 @@ def prepare() -> None:
 
 
 def finish() -> None:
-    """Write what is left. Raises OutputError."""
+    """Write the rest of the buffer. Raises OutputError."""
     sys.stdout.flush()
 
 

@@ -67,7 +67,7 @@ def export(
         str | None, typer.Option(help="pdf: QR codes on labels: cable (its id), link (see --link) or none.")
     ] = None,
     link: Annotated[
-        str | None, typer.Option(help="pdf: what a link in a QR code begins with; the cable's number follows.")
+        str | None, typer.Option(help="pdf: start of the link in each QR code; the cable's number follows.")
     ] = None,
     printer: Annotated[
         str | None, typer.Option(help="labels: the printer whose program reads the list: brady, brother, dymo or any.")

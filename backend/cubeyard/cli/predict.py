@@ -1,4 +1,4 @@
-"""`cubeyard predict`: what a plan carries, whole or with failures. No database."""
+"""`cubeyard predict`: a plan's throughput, intact or with failures. No database."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def predict(
     fail: Annotated[
         list[str] | None,
         typer.Option(
-            help="What fails: servers=0.1, switches=0.1, links=0.1, racks=0.1, or words like '10% of level-1 switches' or 'rack R03'. Can be repeated."
+            help="Failures: servers=0.1, switches=0.1, links=0.1, racks=0.1, or words like '10% of level-1 switches' or 'rack R03'. Can be repeated."
         ),
     ] = None,
     fault: Annotated[
         list[str] | None,
         typer.Option(
-            help="What breaks and how, as `emulate` takes it: KIND=TARGET@FROM-UNTIL with down, link-rate or link-loss, "
+            help="Faults, as `emulate` takes them: KIND=TARGET@FROM-UNTIL with down, link-rate or link-loss, "
             "like 'link-rate:10M=00/<0,0>' or 'link-loss:5%=10% of links'; or a fault as JSON. Can be repeated."
         ),
     ] = None,

@@ -1,5 +1,5 @@
-"""`cubeyard prices`: prices filled into a plan's bill of materials become a price book. No server
-or database."""
+"""`cubeyard prices`: prices filled into a plan's bill of materials become a price book. It needs
+neither a server nor a database."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def _print(quotes: Quotes) -> int:
     for problem in quotes.problems:
         errors.print(f"[bold red]error:[/bold red] {escape(problem.line)}: {escape(problem.message)}", highlight=False)
     if quotes.problems:
-        refuse("Nothing was written: mend these lines first.")
+        refuse("Nothing was written: fix these lines first.")
     errors.print(f"{len(quotes.changes):,} values of {len(quotes.parts):,} parts change.")
     high = [change for change in quotes.changes if change.jump]
     for change in high[:SHOWN_CHANGES]:

@@ -1,10 +1,10 @@
-"""Services in processes, for the command line: one beside each server, started here, outside the
-fabric and without its privileges.
+"""Services in processes, for the command line: a process next to each server, started here, outside
+the fabric and without its privileges.
 
-The node of a server listens at a socket of its run's folder. Whoever runs the command connects to
-it and gives the connection to a process, which therefore needs no access to anything. A process
-that ends, or that the node hangs up on, is started again, later each time. All of them end with
-this process, however that ends: the kernel sees to it (`cubeyard_service.py`).
+The node of a server listens at a socket of its run's folder. The command connects to it and passes
+the connection to the process, which therefore needs no other access. A process that ends, or that
+the node hangs up on, is started again, later each time. All of them end with this process, however
+that ends: the kernel sees to it (`cubeyard_service.py`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from cubeyard.kit.errors import ProblemError
 
 LIBRARY = Path(__file__).parent / "service_templates" / "cubeyard_service.py"
 ANSWER_SECS = 10.0
-"""A process that uses its processor ends after 1 s of it; one that sleeps is waited for so long."""
+"""A process ends after 1 s of processor time, or after sleeping for this time."""
 ANSWER_BYTES = 1 << 18
 LOOK_AGAIN_SECS = 0.2
 """From one try to connect to the next: a server comes up, or is off."""
@@ -39,7 +39,7 @@ READY_SECS = 30.0
 
 
 class ServiceProcessError(ProblemError):
-    """A service's process ended, or says nothing."""
+    """A service's process ended, or does not answer."""
 
     def __init__(self, detail: str) -> None:
         super().__init__(503, "service-process", detail)
@@ -61,7 +61,7 @@ def start(path: Path, end: socket.socket) -> subprocess.Popen[bytes]:
         words,
         pass_fds=[end.fileno()],
         stdin=subprocess.DEVNULL,
-        # What it prints is for its author, and no part of a report.
+        # Its output is for its author, not part of a report.
         stdout=2,
         env={"PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8", "PYTHONHASHSEED": "0"},
         # The keyboard's signals are for this process, which ends it.
@@ -85,9 +85,9 @@ def answering(path: Path) -> Iterator[Callable[[bytes], bytes]]:
                 here.send(call)
                 message = here.recv(ANSWER_BYTES)
             except TimeoutError:
-                raise ServiceProcessError(f"The service says nothing for {ANSWER_SECS:g} s: it waits.") from None
+                raise ServiceProcessError(f"The service has not answered for {ANSWER_SECS:g} s.") from None
             except OSError:
-                pass  # it is gone, as an empty answer says too
+                pass  # the process has ended; an empty answer means the same
             if not message:
                 raise ServiceProcessError(_why(process.wait()))
             return message
@@ -109,7 +109,7 @@ def _why(code: int) -> str:
 
 @dataclass
 class _Beside:
-    """The process of one service beside one server."""
+    """The process of a service at a server."""
 
     folder: Path
     file: ServiceFile
@@ -117,7 +117,7 @@ class _Beside:
     """The process's end, kept to see when the node hangs up."""
     process: subprocess.Popen[bytes] | None = None
     handle: int = -1
-    """Of the process, to see when it ends."""
+    """Of the process, to notice its end."""
     began: float = 0.0
     tries_at: float = 0.0
     delay_secs: float = FIRST_DELAY_SECS
@@ -141,7 +141,7 @@ class _Beside:
             os.close(folder)
 
     def start(self, now: float) -> None:
-        """The node has said something, which the process reads."""
+        """The process reads a message of the node."""
         assert self.connection is not None
         self.connection.setblocking(True)
         self.process = start(self.file.path, self.connection)
@@ -150,7 +150,7 @@ class _Beside:
         self.started += 1
 
     def end(self, now: float) -> None:
-        """Whatever there is of it; it is tried again later."""
+        """Sends as much as the socket takes; the rest is sent later."""
         if self.process is not None:
             self.process.kill()
             self.process.wait()

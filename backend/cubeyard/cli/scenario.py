@@ -1,8 +1,7 @@
 """`cubeyard scenario`: saved scenarios, for git and CI. No server and no database, but for
 `export`.
 
-`run` is a command of its own already, which serves the page and the API: scenarios are run by
-`cubeyard scenario run`.
+`cubeyard run` already serves the page and the API: scenarios are run by `cubeyard scenario run`.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ from cubeyard.kit.errors import FieldError, ProblemError
 from cubeyard.kit.json_text import loads
 
 MAX_FILE_BYTES = 64 * 2**20
-"""Of a plan's file."""
+"""The path of a plan's file."""
 MARKS = {
     "held": ("green", "held"),
     "broken": ("bold red", "broken"),
@@ -65,7 +64,7 @@ def run(
         typer.Option(help="flow, packet or emulation, instead of the file's. Others' settings are left out."),
     ] = None,
     mode: Annotated[
-        str | None, typer.Option(help="Of an emulation: containers or namespaces, instead of the file's.")
+        str | None, typer.Option(help="For emulations: containers or namespaces, instead of the file's.")
     ] = None,
     junit: Annotated[
         Path | None, typer.Option(help="Write JUnit XML here: each hypothesis is a test case.", show_default=False)
@@ -159,8 +158,8 @@ def export(
 
 @contextmanager
 def told(file: str) -> Iterator[None]:
-    """Prints what is wrong with a file by line, path, value, limit and fix, and exits with 2; with
-    3 if it is this machine."""
+    """Prints a file's errors with line, path, value, limit and fix, and exits with 2; exits with 3
+    for a problem of this machine."""
     try:
         yield
     except ProblemError as error:
@@ -177,7 +176,7 @@ def told(file: str) -> Iterator[None]:
 def _print_error(file: str, error: FieldError) -> None:
     where = f"{file}:{error.line}" if error.line is not None else file
     value = "" if error.value is None else f" The value is {orjson.dumps(error.value, default=str).decode()}."
-    limit = "" if error.limit is None else f" It has to be {error.limit}."
+    limit = "" if error.limit is None else f" It must be {error.limit}."
     hint = f" {error.hint}" if error.hint and not (error.limit and error.limit in error.hint) else ""
     message = error.message if error.message.endswith((".", "!", "?")) else f"{error.message}."
     errors.print(
@@ -226,7 +225,7 @@ def _override(source: Read, engine: str | None, mode: str | None) -> tuple[Read,
             body.pop(settings, None)
     if mode is not None:
         if name != "emulation":
-            refuse(f"--mode {mode} says nothing about engine {name}. Leave it out, or add --engine emulation.")
+            refuse(f"--mode {mode} has no effect on engine {name}. Leave it out, or add --engine emulation.")
         body["emulation"] = {**body.get("emulation", {}), "mode": mode}
     left_out = [hypothesis for hypothesis in source.request.hypotheses if name not in hypothesis.kind.engines]
     body["hypotheses"] = [
@@ -246,7 +245,7 @@ def _with_left_out(judged: RunVerdict, left_out: list[HypothesisVerdict]) -> Run
 
 
 def _document(source: Read) -> Json:
-    """What the engines take of a scenario."""
+    """The experiments of a scenario, for the engines."""
     from cubeyard.experiments.fault_schedules import drawn
     from cubeyard.experiments.points import QUESTION_FIELDS
 
@@ -263,8 +262,7 @@ def _document(source: Read) -> Json:
 
 
 def _outlines(engine: Engine, document: Json, *, here: bool) -> list[Json]:
-    """What each of its topologies asks, checked by the engine that answers, and if `here`, by this
-    machine."""
+    """Checks the experiment of each topology by its engine and, with `here`, by this machine."""
     from cubeyard.experiments.checks import outlines, refused_by_field
     from cubeyard.experiments.points import specs_of
 
@@ -364,7 +362,7 @@ def _print(console: Console, name: str, engine: str, found: RunVerdict) -> None:
 
 
 def _print_drawn(console: Console, faults: list[Json]) -> None:
-    """What the schedules have drawn, before anything runs."""
+    """The faults that schedules have drawn, before anything runs."""
     from cubeyard.experiments.fault_kinds import KINDS
 
     for fault in faults:

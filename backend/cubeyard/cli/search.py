@@ -44,7 +44,7 @@ def search(
     ] = None,
     evaluations: Annotated[int, typer.Option(help="The most candidates whose throughput is worked out.")] = 300,
     plan: Annotated[
-        str | None, typer.Option(help="What all plans have in common: a plan spec without topology, as JSON or a file.")
+        str | None, typer.Option(help="Fields of all plans: a plan spec without topology, as JSON or a file.")
     ] = None,
     catalog: Annotated[str | None, typer.Option(help="A price book: a builtin one or a JSON file.")] = None,
     question: Annotated[

@@ -95,8 +95,8 @@ def openapi(
 
 @contextmanager
 def _none_is_garbage() -> Iterator[None]:
-    """For what stays until the process ends, as imported modules do: looking for garbage among them
-    takes a tenth of the server's start, and some of each later look."""
+    """Modules stay until the process ends, so searching them for garbage is wasted: it takes a
+    tenth of the server's start."""
     gc.disable()
     try:
         yield

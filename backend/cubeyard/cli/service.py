@@ -83,7 +83,7 @@ def service_send(
         str | None, typer.Option(help="The server whose instance gets it, like '(0,0,0)'; every server if left out.")
     ] = None,
     wait: Annotated[float, typer.Option(help="Most seconds to wait for answers.")] = 1.0,
-    answers: Annotated[int, typer.Option(help="With so many answers the wait is over.")] = 1,
+    answers: Annotated[int, typer.Option(help="Stops waiting after this number of answers.")] = 1,
     as_json: AsJson = False,
 ) -> None:
     """Send a message to a service of a run's server and print its answers."""
@@ -116,11 +116,13 @@ def service_send(
     if result.silent:
         errors.print(f"Servers that do not answer: {escape(', '.join(result.silent))}", highlight=False)
     if not result.answers:
-        errors.print(f"{len(result.told)} servers got the message. No answer came within {wait:g} s.", highlight=False)
+        errors.print(
+            f"{len(result.told)} servers received the message. No answer came within {wait:g} s.", highlight=False
+        )
 
 
 class Language(StrEnum):
-    """What a template is written in."""
+    """Languages of the templates."""
 
     RUST = "rust"
     C = "c"
@@ -131,7 +133,7 @@ class Language(StrEnum):
 @service_app.command("new")
 def service_new(
     name: Annotated[str, typer.Argument(help="The service's name: small letters, digits and hyphens.")],
-    language: Annotated[Language, typer.Option(help="What to write it in.")] = Language.RUST,
+    language: Annotated[Language, typer.Option(help="The language.")] = Language.RUST,
 ) -> None:
     """Begin a service of your own: makes the folder NAME with a template that builds and works."""
     folder = Path(name)
@@ -150,15 +152,13 @@ def service_new(
 
 
 Module = Annotated[str, typer.Argument(help="The WebAssembly module, its text format, or a Python file.")]
-Said = Annotated[
-    str, typer.Option(help="What each server's instance gets once; {key} is another key coordinate for each.")
-]
+Said = Annotated[str, typer.Option(help="Message to each server's instance; {key} is another key coordinate for each.")]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of every random choice.")]
 
 
 def _trial(file: str, size: list[int], message: str, seconds: float, seed: int) -> tuple[Json, float]:
-    """A trial's report, and the seconds that it took. Exits with 2 for what is no service, with 1
-    if its process ends."""
+    """A trial's report, and the seconds that it took. Exits with 2 if it is no service, with 1 if
+    its process ends."""
     options = {"size": size, "secs": seconds, "message": message, "rate_bits_per_sec": 1e8, "seed": seed}
     engine = Engine(settings_of())
     named = is_name(file)
@@ -180,8 +180,8 @@ def _trial(file: str, size: list[int], message: str, seconds: float, seed: int) 
 
 
 def _fails(report: Json) -> bool:
-    """Whether packets were lost, or nothing came of any: one that `packet` takes in at its end is
-    not delivered, but may be answered."""
+    """Whether packets were lost or had no effect. A packet that `packet` consumes at its
+    destination is not delivered, but may be answered."""
     return bool(report["lost"]) or not (report["delivered"] or report["answers"])
 
 
@@ -234,7 +234,9 @@ def service_run(
     if not as_json:
         print_trial(Console(), report, took_secs)
     if _fails(report):
-        errors.print("It fails in virtual time, so no server was started. Correct what was lost, and run it again.")
+        errors.print(
+            "It fails in virtual time, so no server was started. Fix the cause of the lost packets, and run it again."
+        )
         raise typer.Exit(1)
     run = on_packets(file, size, message, seconds, mode, seed)
     output = len(list(answers(run["events"])))

@@ -57,7 +57,7 @@ def simulate(
     fault: Annotated[
         list[str] | None,
         typer.Option(
-            help="What breaks, how and when, as `emulate` takes it: KIND=TARGET@FROM-UNTIL, like 'down=00/<0,0>@0.1-0.5', "
+            help="Faults with their times, as `emulate` takes them: KIND=TARGET@FROM-UNTIL, like 'down=00/<0,0>@0.1-0.5', "
             "'switch-silent=1 level-0 switch@0.1' or 'link-loss:1%=10% of links'; or a fault as JSON. Can be repeated."
         ),
     ] = None,
@@ -77,7 +77,7 @@ def simulate(
         Path | None,
         typer.Option(
             "--flows",
-            help="Write each flow's times to this file, .csv or .parquet. A CSV file has the flows that are over while the "
+            help="Write each flow's times to this file, .csv or .parquet. A CSV file has the completed flows while the "
             "simulation runs, of more than 20,000 in the order in which they end.",
         ),
     ] = None,
@@ -145,14 +145,14 @@ def _value(text: str) -> Any:
 def _with_bytes(workload: Json | str, size: int | None) -> Json:
     named = {"kind": workload} if isinstance(workload, str) else workload
     if size is not None and named.get("kind") == "listed":
-        refuse("--bytes says nothing about flows from a file: each of them has its own size. Leave it out.")
+        refuse("--bytes has no effect on flows from a file, where each flow has a size. Leave it out.")
     if size is not None and named.get("kind") == "requests":
-        refuse("--bytes says nothing about requests: give request_bytes and response_bytes in --workload.")
+        refuse("--bytes has no effect on requests: give request_bytes and response_bytes in --workload.")
     return named if size is None else {**named, "bytes": size}
 
 
 def growing(flows: Path | None) -> Callable[[str], None] | None:
-    """Writes the flows that are over by now, whenever the engine tells. A Parquet file cannot be
+    """Writes the completed flows, each time the engine reports some. A Parquet file cannot be
     read before its end."""
     if flows is None or flows.suffix != ".csv":
         return None
@@ -180,7 +180,7 @@ def _append_flows(path: Path, columns: Json) -> None:
 
 
 def _write_flows(path: Path, columns: Json) -> None:
-    """Whoever reads the file meanwhile sees the one before or this one, never half of it."""
+    """A reader sees the former file or this one, never a part of it."""
     tables = [({}, columns)]
     content = as_parquet(tables) if path.suffix == ".parquet" else b"".join(as_csv(tables))
     try:

@@ -44,7 +44,7 @@ SUBCOMMANDS = {
         "Simulate a workload packet by packet: completion times, drops, timeouts and queues.",
     ),
     "figures": ("figures:figures", "List the papers' figures and tables that can be recomputed or measured."),
-    "figure": ("figures:figure", "Recompute or measure a figure or table: the paper's numbers beside ours."),
+    "figure": ("figures:figure", "Recompute or measure a figure or table, and compare it with the paper's numbers."),
     "emulate": (
         "emulate:emulate",
         "Run a plan with real packets: containers or namespaces, TCP, MPTCP or UDP, and faults. Prints the report.",

@@ -47,7 +47,7 @@ def import_topology(
         str | None, typer.Option(help="The same for switches; where both match, it is a switch.")
     ] = None,
     link_gbps: Annotated[
-        float | None, typer.Option(help="Rate of links about which the file says nothing. Default: 10.")
+        float | None, typer.Option(help="Rate of links that have none in the file. Default: 10.")
     ] = None,
     rate_unit: Annotated[
         str | None, typer.Option(help=f"The unit of rates that are bare numbers: {', '.join(_UNITS)}.")
@@ -57,13 +57,13 @@ def import_topology(
         str, typer.Option("--output", "-o", help="The file to write the spec to, or - for standard output.")
     ] = "-",
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print everything: the spec and what was read, assumed and left out.")
+        bool, typer.Option("--json", help="Print everything: the spec, and the contents read, assumed and left out.")
     ] = False,
 ) -> None:
     """Read a network from a file and write it as a topology's spec: cubeyard plan --spec takes it.
 
-    What was read, assumed and left out is told on standard error. Exits with 2 for a file that
-    cannot be read.
+    Standard error reports the contents that were read, assumed and left out. Exits with 2 for a
+    file that cannot be read.
     """
     from cubeyard.topologies.importing import ImportOptions, patterns_of
     from cubeyard.topologies.importing import import_topology as import_file

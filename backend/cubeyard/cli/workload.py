@@ -40,8 +40,8 @@ COLUMNS = (
 
 
 class _FlowHeader(Header):
-    """Columns in any order, sizes and starts by the unit in their name. A column of another name is
-    refused: nothing tells whether it changes what the rest means."""
+    """Columns in any order, sizes and starts by the unit in their name. A column with another name
+    is rejected, because it may change the meaning of the others."""
 
     def of(self, cells: Sequence[str]) -> Columns | None:
         names = {words: column for column, all_names in self.names.items() for words in all_names}
@@ -94,12 +94,13 @@ HEADER = _FlowHeader(
     "Flows or traffic matrix", _FROM, (("source",), ("destination",)), numbers=("bytes", "start_secs", "weight")
 )
 MAX_ROWS = 10_000_000
-"""Of a Parquet file: as many flows as the packet engine takes."""
+"""For a Parquet file: at most the number of flows that the packet engine takes."""
 WORKLOADS = "all-to-all, one-to-one, one-to-several, one-to-all, permutation, random-pairs, incast, shuffle, hot-racks, matrix or requests"
 
 
 def read_workload(text: str) -> Json | str:
-    """A kind as a word, everything else as an object. Exits with 2 for what cannot be read."""
+    """A kind as a word, everything else as an object. Exits with 2 for unreadable files and
+    values."""
     if text.lstrip().startswith("{"):
         return read_json(text, "--workload")
     if text.lower().endswith((".csv", ".parquet")):

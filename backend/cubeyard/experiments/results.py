@@ -216,7 +216,7 @@ class PredictedEnds(Model):
 
 
 class WatchedParts(Model):
-    """The parts that the columns over time belong to."""
+    """The parts of the network that the time series describe."""
 
     link: str | None = Field(description="A directed link, `from/to`.")
     flow: int | None

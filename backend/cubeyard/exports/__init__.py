@@ -93,7 +93,7 @@ _ALL = (
     (
         ExportFormat(
             "dxf", "image/vnd.dxf", "dxf", "Floor plan and elevations (DXF)",
-            "Container, racks, trays, bundles, elevations and devices on layers of their own, in metres.",
+            "Container, racks, trays, bundles, elevations and devices on separate layers, in metres.",
             options=("solid",),
         ),
         "cad:floor_drawing",

@@ -77,9 +77,7 @@ def check(format: str, takes: tuple[str, ...], values: Mapping[str, Any]) -> Exp
             limit=f"at most {MAX_LINK_CHARACTERS} characters", hint="Give it like https://cubeyard.example.org/c/PLAN/1/.",
         )  # fmt: skip
     if given.get("codes") == "link" and link is None and "link" in takes:
-        raise ExportOptionError(
-            "codes", "link", "A code with a link needs to know what the link begins with.", hint="Give `link`."
-        )
+        raise ExportOptionError("codes", "link", "A code with a link needs the start of the link.", hint="Give `link`.")
     return ExportOptions(**given)
 
 

@@ -34,7 +34,7 @@ def loads(data: bytes | str) -> Any:
         twice = next(key for key, _ in given if key in seen or seen.add(key))
         written = json.dumps(twice, ensure_ascii=False)
         places = [item.start() for item in _WORDS.finditer(text) if item[0] == written]
-        raise json.JSONDecodeError(f"{written[:60]} is there twice in one object", text, places[1] if places[1:] else 0)
+        raise json.JSONDecodeError(f"{written[:60]} occurs twice in one object", text, places[1] if places[1:] else 0)
 
     def whole(digits: str) -> int:
         if len(digits) <= 17 and abs(number := int(digits)) <= MAX_INTEGER:

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler
 from pydantic_core import CoreSchema, PydanticKnownError, core_schema
 
 _NUMBERS = {"int": "int_type", "float": "float_type", "decimal": "float_type"}
-"""Kinds of fields, and the error for true and false there, which Python takes as 1 and 0."""
+"""Types of fields. Numeric fields reject true and false, which Python would convert to 1 and 0."""
 
 
 class Model(BaseModel):

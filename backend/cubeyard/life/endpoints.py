@@ -22,7 +22,7 @@ router = api_router("/life", tags=["life"])
 
 EVENTS = {
     200: {
-        "description": "Server-sent events: `plan`, `progress` and `servers` as it goes on, then `result` or `problem`.",
+        "description": "Server-sent events: `plan`, `progress` and `servers` while it runs, then `result` or `problem`.",
         "content": {"text/event-stream": {"schema": schemas.LifeEvent.model_json_schema()}},
     },
 }

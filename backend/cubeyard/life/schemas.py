@@ -38,10 +38,10 @@ class LifeQuestion(Model):
     )
     rate_factor: float = Field(
         default=1,
-        description="Multiplies every hazard, 0 to 100: 0.125 for what was seen in a sealed container full of nitrogen.",
+        description="Multiplies every hazard, 0 to 100: 0.125 was measured in a sealed container full of nitrogen.",
     )
     shape: float = Field(
-        default=1, description="Of Weibull lifetimes, 0.2 to 10: 1 is exponential, above 1 parts wear out."
+        default=1, description="Shape of Weibull lifetimes, 0.2 to 10: 1 is exponential, above 1 parts wear out."
     )
     policies: list[dict[str, Any]] = Field(
         default=[{}],
@@ -50,10 +50,11 @@ class LifeQuestion(Model):
         "servers, switches, cables and PDUs for the whole life. The first is what the others are compared with.",
     )
     floors: dict[str, float] = Field(
-        default={}, description="`{servers, abt}`: what is too little, as shares of the start; 0.9 and 0.5 by default."
+        default={},
+        description="`{servers, abt}`: the smallest acceptable rest, as shares of the start; 0.9 and 0.5 by default.",
     )
     visit_price: float | None = Field(
-        default=None, description="What a visit costs beside parts and work, in the price book's currency."
+        default=None, description="Cost of a visit in addition to parts and labour, in the price book's currency."
     )
     routing: str | None = Field(default=None, description="A routing scheme; the family's own when left out.")
     exact_states: int | None = Field(
@@ -66,7 +67,7 @@ class LifeEvent(Model):
 
     event: Literal["plan", "progress", "servers", "result", "problem"]
     data: str = Field(
-        description="JSON. `plan`: what lives; `progress`: lives or states done; `servers`: the curves of one policy that are exact "
+        description="JSON. `plan`: the plan; `progress`: lives or states done; `servers`: the curves of one policy that are exact "
         "for every seed; `result`: everything, throughput and costs too; `problem`: why there is none."
     )
 
@@ -76,13 +77,13 @@ class FailureRate(Model):
 
     part: str = Field(examples=["disk"])
     title: str
-    unit: Literal["server", "switch", "port", "cable", "pdu"] = Field(description="What it belongs to.")
+    unit: Literal["server", "switch", "port", "cable", "pdu"] = Field(description="The element that has the value.")
     afr: float = Field(description="The share of new parts that fail within their first year of use.")
     basis: Literal["published", "assumed"]
     confidence: Literal["high", "medium", "low"] = Field(
         description="high: measured on many parts like this; medium: derived from such a measurement; low: our estimate or split."
     )
-    date: str = Field(description="When the source said so, ISO.")
+    date: str = Field(description="The date of the source (ISO 8601).")
     source: str
     note: str = Field(description="How the value follows from the source.")
 

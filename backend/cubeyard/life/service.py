@@ -35,7 +35,7 @@ class LifeService:
             return spec, self._catalog.pin(book_of(spec)).content
         number = asked.get("revision")
         if set(asked) - {"id", "revision"} or not isinstance(asked["id"], str):
-            hint = "Give the id as text, and leave out what is neither id nor revision."
+            hint = "Give the id as text, and no fields other than id and revision."
             raise field_error("body.plan", asked, "A saved plan is named by id and revision alone.", hint=hint)
         if number is not None and (not isinstance(number, int) or isinstance(number, bool) or not 0 < number < 2**31):
             hint = "Give a whole number from 1 on, or leave it out for the newest."

@@ -174,7 +174,7 @@ def list_revisions(service: Service, id: Id) -> schemas.RevisionList:
 @plans.get(
     "/{id}/revisions/{revision}/since/{earlier}",
     operation_id="compare_revisions",
-    summary="What changed in a revision since another one",
+    summary="Differences between two revisions",
     responses=responses(404),
 )
 def compare_revisions(

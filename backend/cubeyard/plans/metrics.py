@@ -81,7 +81,7 @@ STRUCTURE = (
         "higher",
         "disjoint_paths",
         less=1,
-        remark="Any so many servers, switches and links may fail, and the servers that are left still reach each other: "
+        remark="The largest number of servers, switches and links that may fail in any combination, while the other servers still reach each other: "
         "one less than the disjoint paths. [ours, by Menger's theorem]",
     ),
 )

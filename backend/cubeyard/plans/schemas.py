@@ -33,7 +33,7 @@ Name = Annotated[
     Field(
         min_length=1,
         max_length=NAME_MAX_CHARACTERS,
-        description="What people call the plan.",
+        description="The plan's name.",
         examples=["Yard A, 2,048 servers"],
     ),
     AfterValidator(_printable),
@@ -45,7 +45,7 @@ Spec = Annotated[
         examples=[EXAMPLE_SPEC],
     ),
 ]
-Note = Annotated[PlainText, Field(max_length=500, description="Why, for whoever reads the history.")]
+Note = Annotated[PlainText, Field(max_length=500, description="The reason, shown in the history.")]
 PlanOrder = Literal["updated_at", "created_at"]
 Revision = Annotated[int, Field(ge=1, le=2_147_483_647)]
 CatalogVersion = Annotated[
@@ -141,7 +141,9 @@ class PreviewResponse(Model):
     scene: Scene | None = None
     bom: Bom | None = None
     cables: Cables | None = None
-    deltas: list[Delta] | None = Field(default=None, description="Against the base, if one was asked for and known.")
+    deltas: list[Delta] | None = Field(
+        default=None, description="Differences from the base, if the request names a base that exists."
+    )
 
 
 class PathsRequest(Request):
@@ -272,7 +274,7 @@ class CompareRequest(Request):
     rates: list[Annotated[str, Field(max_length=40)]] = Field(
         default_factory=list,
         max_length=8,
-        description="What a currency is worth in the base's. Amounts in another currency are compared only at a stated rate.",
+        description="Value of a unit of each currency, in the base's currency. Amounts in another currency are compared only at a stated rate.",
         examples=[["EUR=1.08"]],
     )
 
@@ -285,7 +287,7 @@ class ComparedPlan(Model):
     plan_hash: str
     certificate_passed: bool
     findings: int = Field(description="Warnings and errors; remarks do not count, as on the plan's own page.")
-    currency: str = Field(description="Of the plan's price book, as an ISO 4217 code.")
+    currency: str = Field(description="Currency of the plan's price book, as an ISO 4217 code.")
     at_least: bool
 
 
@@ -297,9 +299,9 @@ class CompareRow(Model):
     better: Literal["lower", "higher", "neither"]
     values: list[float | None]
     exact: list[bool | None] = Field(
-        description="Of a closed form: whether the value is exact; if not, its note says what bound it is."
+        description="For a closed form: whether the value is exact; if not, its note names the bound."
     )
-    notes: list[str] = Field(description="How to read each value; empty when there is nothing to say.")
+    notes: list[str] = Field(description="How to read each value; empty if it needs no explanation.")
     deltas: list[float | None] = Field(description="Each value less the base's.")
     ratios: list[float | None] = Field(
         description="Each value over the base's; null where the base is zero or unknown."

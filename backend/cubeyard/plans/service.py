@@ -56,8 +56,8 @@ class PlanService:
     def built(
         self, plan_id: str, revision: int | None = None, *, paper: str | None = None
     ) -> tuple[PlanRow, RevisionRow, BuiltPlan]:
-        """A saved plan, computed with its pinned price book version, and for `paper` instead of its
-        own paper if given."""
+        """A saved plan, computed with its pinned price book version, and for `paper` instead of the
+        plan's paper if given."""
         plan, row, build = self.buildable(plan_id, revision, paper=paper)
         return plan, row, build()
 
@@ -230,7 +230,7 @@ class PlanService:
                 raise ProblemError(
                     428,
                     "base-needed",
-                    "Say which revision the change is based on: `base_revision`, or an If-Match header with the plan's ETag.",
+                    "Give the revision that the change is based on: `base_revision`, or an If-Match header with the plan's ETag.",
                 )
         elif base_revision != plan.head_revision:
             raise ProblemError(

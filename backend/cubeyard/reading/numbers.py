@@ -54,7 +54,7 @@ def currencies_of(text: str) -> tuple[str, ...]:
 
 
 def readings(text: str) -> dict[Mark, float]:
-    """What a text is with either decimal mark; empty for what is no number.
+    """The numbers that a text may mean, by decimal mark; empty if it is no number.
 
     `1,234.50`, `$12.40`, `1 234,50 €`, `CHF 12`, `1'234.5`, `1200,-`, `12.40-` (minus) and
     `(12.40)` (minus) are numbers.

@@ -40,9 +40,7 @@ def sections(figure: Json) -> list[Section]:
         else []
     )
     columns = (NAME, PAPER, *(PREDICTION if predicted else ()), *OURS)
-    made = [
-        Section("The paper's numbers beside ours", charts=charts, tables=[Table("Published numbers", columns, rows)])
-    ]
+    made = [Section("The paper's numbers and ours", charts=charts, tables=[Table("Published numbers", columns, rows)])]
     if figure["choices"]:
         made.append(Section("Choices", notes=list(figure["choices"])))
     return made

@@ -94,7 +94,7 @@ def findings(found: Gathered, titles: list[str]) -> list[str]:
     if any(_mean(group.dropped_share) > MUCH_DROPPED for group in found.groups.values()):
         message.append(
             "Aggregate bottleneck throughput counts carried flows only. Where many flows are dropped, those that are left have "
-            "more room, and it can rise: read it beside the share of dropped flows."
+            "more room, and it can rise: compare it with the share of dropped flows."
         )
     return message
 

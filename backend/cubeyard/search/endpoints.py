@@ -21,7 +21,7 @@ router = api_router("/search", tags=["search"])
 
 EVENTS = {
     200: {
-        "description": "Server-sent events: `space`, `progress` and `point` as the search goes on, then `result` or `problem`.",
+        "description": "Server-sent events: `space`, `progress` and `point` while the search runs, then `result` or `problem`.",
         "content": {"text/event-stream": {"schema": schemas.SearchEvent.model_json_schema()}},
     },
 }
@@ -35,7 +35,10 @@ Service = Annotated[SearchService, Depends(get_service)]
 
 
 @router.get(
-    "/metrics", operation_id="list_search_metrics", summary="What plans can be judged by", responses=responses()
+    "/metrics",
+    operation_id="list_search_metrics",
+    summary="Metrics that plans can be compared by",
+    responses=responses(),
 )
 def list_search_metrics(service: Service) -> schemas.SearchMetricList:
     return service.metrics()

@@ -22,7 +22,7 @@ class ExampleResult(Model):
     """A request and its precomputed result."""
 
     question: dict[str, object] = Field(description="As it is posted.")
-    secs: float = Field(description="What computing it took, on the machine that did.")
+    secs: float = Field(description="Time of its computation, and the machine.")
     result: dict[str, object] = Field(description="The data of the event `result`.")
 
 

@@ -47,9 +47,7 @@ class SearchQuestion(Model):
         default={},
         description="`{families, values, server_steps, most_servers}`: which plans are tried; `values` by family and parameter.",
     )
-    plan: dict[str, Any] = Field(
-        default={}, description="What all plans have in common: a plan spec without `topology`."
-    )
+    plan: dict[str, Any] = Field(default={}, description="Fields of all plans: a plan spec without `topology`.")
     evaluations: int = Field(
         default=300, ge=1, le=5000, description="The most candidates whose throughput is worked out."
     )
@@ -76,7 +74,7 @@ class SearchMetric(Model):
     units: list[str] = Field(
         description="Units that a value may be written in; of money with the code of the price book's currency for USD."
     )
-    stage: Literal["counts", "plan", "healthy", "degraded"] = Field(description="What it takes to know it.")
+    stage: Literal["counts", "plan", "healthy", "degraded"] = Field(description="The cost of computing it.")
     more: bool = Field(description="Whether more is better.")
     doc: str
 

@@ -39,8 +39,7 @@ def bearer(token: str) -> dict[str, str]:
 
 @pytest.fixture
 def exposed(settings: Settings, database: Database) -> Iterator[TestClient]:
-    """As with `cubeyard run --host 0.0.0.0` and a configured token, seen by somebody on the
-    network."""
+    """A client on the network calls a server started with `--host 0.0.0.0` and a token."""
     open_to_all = settings.model_copy(update={"host": "0.0.0.0", "token": _secret("configured-token")})
     app = create_app(open_to_all, database=database)
     with TestClient(app, base_url="http://10.0.0.7:8000", client=("10.1.2.3", 40000), follow_redirects=False) as client:

@@ -259,7 +259,7 @@ def test_plans_are_compared_on_shared_metrics(client: TestClient) -> None:
     assert rows["bisection_links"].exact == [item["bisection"]["exact"] for item in closed]
     assert rows["bisection_links"].notes == [item["bisection"]["note"] for item in closed]
     assert rows["faults_tolerated"].values == [1, 0], "BCube_1's two ports; a server of a fat-tree has one"
-    assert all(note.startswith("Any so many") for note in rows["faults_tolerated"].notes)
+    assert all(note.startswith("The largest number of servers") for note in rows["faults_tolerated"].notes)
     assert set(rows["servers"].exact) == {None}
     hops = client.post("/api/v1/compare", json={"plans": [{"id": saved["id"]}, {"spec": {"family": "dcell", "n": 4, "k": 1}}]})  # fmt: skip
     by_name = {row["metric"]: row for row in hops.json()["rows"]}

@@ -73,7 +73,7 @@ def test_exchanged_trunks_take_three_steps() -> None:
     ]
 
 
-def test_exchanged_legs_are_told_one_by_one() -> None:
+def test_each_exchanged_leg_is_listed() -> None:
     order = work_order(planned(), found([1, 0, 2, 3, 4, 5, 6, 7]))
     assert [step.action for step in order.steps] == ["unplug", "move", "plug"]
     assert all(step.legs == 1 for step in order.steps)

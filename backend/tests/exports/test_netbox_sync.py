@@ -306,4 +306,4 @@ def test_the_command_tells_what_it_did(server: NetboxServer) -> None:
     assert "0 objects created, changed or deleted." in again.output
     refused = invoke(app, [*given_args[:7], "wrong"])
     assert refused.exit_code == 1
-    assert "goes on from there" in refused.output
+    assert "continues from there" in refused.output

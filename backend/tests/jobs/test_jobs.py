@@ -125,7 +125,7 @@ def test_a_large_export_is_answered_with_a_job_and_then_with_its_file(
     part = working_client.get(done.headers["location"], headers={"range": "bytes=10-19"})
     assert (part.status_code, part.content) == (206, whole[10:20])
     assert working_client.get(address).content == whole, "a client that follows redirects has the file"
-    assert len(working_client.get(f"/api/v1/plans/{plan}/jobs").json()["items"]) == 1, "one job for all"
+    assert len(working_client.get(f"/api/v1/plans/{plan}/jobs").json()["items"]) == 1, "all requests share a job"
     assert working_client.get(address, params={"stream": "true"}, follow_redirects=False).content == whole
     reported = working_client.head(address, follow_redirects=False)
     assert (reported.status_code, reported.headers["location"]) == (303, done.headers["location"])

@@ -30,8 +30,8 @@ def test_a_spec_is_read_in_every_encoding_of_unicode(encoding: str, tmp_path: Pa
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ('{"family":"bcube","n":4,"n":8,"k":1}', '"n" is there twice in one object'),
-        ('{"family":"bcube","site":{"a":1,"a":1}}', '"a" is there twice'),
+        ('{"family":"bcube","n":4,"n":8,"k":1}', '"n" occurs twice in one object'),
+        ('{"family":"bcube","site":{"a":1,"a":1}}', '"a" occurs twice'),
         ('{"family":"bcube","n":NaN}', "NaN is no number of JSON"),
         ('{"family":', "is not JSON"),
         ('{"family":"bcube","n":9007199254740992}', "9007199254740992 is beyond 9007199254740991"),

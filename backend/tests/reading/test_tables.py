@@ -180,7 +180,7 @@ def test_two_columns_of_one_name_are_refused() -> None:
         (b"Topology: ( 3 Nodes, 2 Edges )\n", "BRITE"), (b'{"ietf-network:networks": {}}', "RFC 8345"), (b'{"devices": [], "links": []}', "JSON"),
     ],
 )  # fmt: skip
-def test_a_file_that_is_not_read_is_named_for_what_it_is(data: bytes, what: str) -> None:
+def test_the_error_for_an_unreadable_file_names_its_format(data: bytes, what: str) -> None:
     with pytest.raises(BadFileError, match=re.escape(what)) as refused:
         read(data)
     assert refused.value.mistakes[0].hint

@@ -248,7 +248,7 @@ def test_a_sweep_whose_workers_are_killed_loses_and_repeats_nothing(client: Test
 
 
 @pytest.mark.long
-def test_two_hundred_runs_whose_workers_are_killed_all_end_whole(client: TestClient, start_worker: Worker) -> None:
+def test_two_hundred_runs_complete_although_workers_are_killed(client: TestClient, start_worker: Worker) -> None:
     """The same with a run for each point: the queue loses none of them, and no two workers do the
     same one."""
     chance = random.Random()

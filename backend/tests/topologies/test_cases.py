@@ -220,8 +220,8 @@ def test_many_comments_before_another_root_take_no_time() -> None:
 REFUSED: dict[str, tuple[bytes, str, str]] = {
     "two graphs": (f"{GRAPHML}<graph/>\n<graph/></graphml>".encode(), "The file has 2 graphs.", "Put one graph into a file."),
     "GML": (b'graph [\n node [ id 0 label "leaf1" ]\n]', "It is GML, which is not read.", "Save it as GraphML."),
-    "a node twice": (b"topology:\n  nodes:\n    a: {kind: linux}\n    a: {kind: srl}\n", "'a' is there twice in nodes.", "Remove one"),
-    "a node id twice": (graphml("", {}, []).replace(b"</graph>", b'<node id="a"/><node id="a"/></graph>'), "is there twice", "another id"),
+    "a node twice": (b"topology:\n  nodes:\n    a: {kind: linux}\n    a: {kind: srl}\n", "'a' occurs twice in nodes.", "Remove one"),
+    "a node id twice": (graphml("", {}, []).replace(b"</graph>", b'<node id="a"/><node id="a"/></graph>'), "occurs twice", "another id"),
     "an error of Excel": (b"source,target\n#N/A,leaf1\nweb1,leaf1\n", "The cell is #N/A, an error of a formula.", "Correct"),
     "an error in a workbook": (workbook([["source", "target"], ["#REF!", "leaf1"]]), "The cell is #REF!", "Correct"),
 }  # fmt: skip

@@ -197,7 +197,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What changed in a revision since another one
+         * Differences between two revisions
          * @description Changes of spec fields, racks and devices, cables, and all numbers. `/plans/{id}/diff/{id}`
          *     lists the cables.
          */
@@ -339,7 +339,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What plans can be judged by */
+        /** Metrics that plans can be compared by */
         get: operations["list_search_metrics"];
         put?: never;
         post?: never;
@@ -2524,7 +2524,7 @@ export interface components {
             lines: components["schemas"]["BomLine"][];
             /**
              * Cut List
-             * @description For bulk cable: what to cut.
+             * @description For bulk cable: the lengths to cut.
              */
             cut_list: components["schemas"]["CutPiece"][];
             /** Waste Metres */
@@ -2558,7 +2558,7 @@ export interface components {
             manufacturer: string;
             /**
              * Part Number
-             * @description The manufacturer's; empty where the book does not say.
+             * @description The manufacturer's; empty if the price book has none.
              */
             part_number: string;
             /** Supplier */
@@ -2567,7 +2567,7 @@ export interface components {
             lead_time_days: number | null;
             /**
              * Length Metres
-             * @description Of one piece: a cable, a box of cable, a tray.
+             * @description Of a piece: a cable, a box of cable, a tray.
              */
             length_metres: number | null;
             /** Colour */
@@ -2578,7 +2578,7 @@ export interface components {
             spares: number;
             /**
              * Unit
-             * @description What is ordered: `each`, `box`, `sheet`, `pack`, `m` or `h`.
+             * @description The unit of the order: `each`, `box`, `sheet`, `pack`, `m` or `h`.
              */
             unit: string;
             /**
@@ -2606,7 +2606,7 @@ export interface components {
             price_field: string;
             /**
              * Price Factor
-             * @description What that field is multiplied by, like the metres in a box.
+             * @description The factor for that field, such as the metres in a box.
              */
             price_factor: number;
         };
@@ -2768,12 +2768,12 @@ export interface components {
             bundle: number[];
             /**
              * Lead
-             * @description The number that stands for the whole cable: its own, or of a breakout cable that of its first leg.
+             * @description The number of the whole cable: its own number, or for a breakout cable the number of its first leg.
              */
             lead: number[];
             /**
              * Leg
-             * @description Which leg of a breakout cable, from 1; 0 for a cable of its own.
+             * @description Which leg of a breakout cable, from 1; 0 for a cable without legs.
              */
             leg: number[];
             /**
@@ -3469,7 +3469,7 @@ export interface components {
             base: number;
             /**
              * Rates
-             * @description What a currency is worth in the base's. Amounts in another currency are compared only at a stated rate.
+             * @description Value of a unit of each currency, in the base's currency. Amounts in another currency are compared only at a stated rate.
              * @example [
              *       "EUR=1.08"
              *     ]
@@ -3504,12 +3504,12 @@ export interface components {
             values: (number | null)[];
             /**
              * Exact
-             * @description Of a closed form: whether the value is exact; if not, its note says what bound it is.
+             * @description For a closed form: whether the value is exact; if not, its note names the bound.
              */
             exact: (boolean | null)[];
             /**
              * Notes
-             * @description How to read each value; empty when there is nothing to say.
+             * @description How to read each value; empty if it needs no explanation.
              */
             notes: string[];
             /**
@@ -3549,7 +3549,7 @@ export interface components {
             findings: number;
             /**
              * Currency
-             * @description Of the plan's price book, as an ISO 4217 code.
+             * @description Currency of the plan's price book, as an ISO 4217 code.
              */
             currency: string;
             /** At Least */
@@ -3659,7 +3659,7 @@ export interface components {
             labour: number;
             /**
              * Network
-             * @description Switches, NICs, cables and transceivers: what Table 2 of the BCube paper compares.
+             * @description Switches, NICs, cables and transceivers: the parts that Table 2 of the BCube paper compares.
              */
             network: number;
             /** Total */
@@ -4287,7 +4287,7 @@ export interface components {
             };
             /**
              * Secs
-             * @description What computing it took, on the machine that did.
+             * @description Time of its computation, and the machine.
              */
             secs: number;
             /**
@@ -4629,7 +4629,7 @@ export interface components {
             title: string;
             /**
              * Unit
-             * @description What it belongs to.
+             * @description The element that has the value.
              * @enum {string}
              */
             unit: "server" | "switch" | "port" | "cable" | "pdu";
@@ -4651,7 +4651,7 @@ export interface components {
             confidence: "high" | "medium" | "low";
             /**
              * Date
-             * @description When the source said so, ISO.
+             * @description The date of the source (ISO 8601).
              */
             date: string;
             /** Source */
@@ -6001,13 +6001,13 @@ export interface components {
             };
             /**
              * Rate Factor
-             * @description Multiplies every hazard, 0 to 100: 0.125 for what was seen in a sealed container full of nitrogen.
+             * @description Multiplies every hazard, 0 to 100: 0.125 was measured in a sealed container full of nitrogen.
              * @default 1
              */
             rate_factor: number;
             /**
              * Shape
-             * @description Of Weibull lifetimes, 0.2 to 10: 1 is exponential, above 1 parts wear out.
+             * @description Shape of Weibull lifetimes, 0.2 to 10: 1 is exponential, above 1 parts wear out.
              * @default 1
              */
             shape: number;
@@ -6023,7 +6023,7 @@ export interface components {
             }[];
             /**
              * Floors
-             * @description `{servers, abt}`: what is too little, as shares of the start; 0.9 and 0.5 by default.
+             * @description `{servers, abt}`: the smallest acceptable rest, as shares of the start; 0.9 and 0.5 by default.
              * @default {}
              */
             floors: {
@@ -6031,7 +6031,7 @@ export interface components {
             };
             /**
              * Visit Price
-             * @description What a visit costs beside parts and work, in the price book's currency.
+             * @description Cost of a visit in addition to parts and labour, in the price book's currency.
              */
             visit_price?: number | null;
             /**
@@ -6219,7 +6219,7 @@ export interface components {
             state: "open" | "done" | "exception";
             /**
              * Note
-             * @description Needed for an exception: what is wrong.
+             * @description Required for an exception: the problem.
              * @default
              */
             note: string;
@@ -6228,7 +6228,7 @@ export interface components {
         MarkChanges: {
             /**
              * Marks
-             * @description Of two changes of one cable, the later one counts.
+             * @description If a cable has two changes, the later counts.
              */
             marks: components["schemas"]["MarkChange"][];
         };
@@ -6922,7 +6922,7 @@ export interface components {
         PlanCreate: {
             /**
              * Name
-             * @description What people call the plan.
+             * @description The plan's name.
              * @example Yard A, 2,048 servers
              */
             name: string;
@@ -6949,7 +6949,7 @@ export interface components {
             catalog_version?: number | "latest" | null;
             /**
              * Note
-             * @description Why, for whoever reads the history.
+             * @description The reason, shown in the history.
              * @default
              */
             note: string;
@@ -7043,7 +7043,7 @@ export interface components {
             catalog_version?: number | "latest" | null;
             /**
              * Note
-             * @description Why, for whoever reads the history.
+             * @description The reason, shown in the history.
              * @default
              */
             note: string;
@@ -7225,7 +7225,7 @@ export interface components {
             total: number;
             /**
              * At Least
-             * @description Whether some part says nothing of its power.
+             * @description Whether the power of some part is not listed.
              */
             at_least: boolean;
         };
@@ -7417,7 +7417,7 @@ export interface components {
             cables?: components["schemas"]["Cables"] | null;
             /**
              * Deltas
-             * @description Against the base, if one was asked for and known.
+             * @description Differences from the base, if the request names a base that exists.
              */
             deltas?: components["schemas"]["Delta"][] | null;
         };
@@ -8071,12 +8071,12 @@ export interface components {
             levels: components["schemas"]["SceneLevel"][];
             /**
              * Routes
-             * @description What a cable's `route` says.
+             * @description Meaning of the numbers in a cable's `route`.
              */
             routes: string[];
             /**
              * Colours
-             * @description What a cable's `colour` says.
+             * @description Meaning of the numbers in a cable's `colour`.
              */
             colours: string[];
             trays: components["schemas"]["TrayColumns"];
@@ -8122,7 +8122,7 @@ export interface components {
             units: string[];
             /**
              * Stage
-             * @description What it takes to know it.
+             * @description The cost of computing it.
              * @enum {string}
              */
             stage: "counts" | "plan" | "healthy" | "degraded";
@@ -8229,7 +8229,7 @@ export interface components {
             };
             /**
              * Plan
-             * @description What all plans have in common: a plan spec without `topology`.
+             * @description Fields of all plans: a plan spec without `topology`.
              * @default {}
              */
             plan: {
@@ -8442,7 +8442,7 @@ export interface components {
             wait_secs: number;
             /**
              * Answers
-             * @description With so many answers the wait is over.
+             * @description Stops waiting after this number of answers.
              * @default 1
              */
             answers: number;
@@ -8956,7 +8956,7 @@ export interface components {
             book: components["schemas"]["BookName"];
             /**
              * Currency
-             * @description Of every amount: ISO 4217 code of the price book's currency.
+             * @description Currency of all amounts: the price book's, as an ISO 4217 code.
              * @default USD
              */
             currency: string;
@@ -9372,7 +9372,7 @@ export interface components {
         };
         /**
          * WatchedParts
-         * @description The parts that the columns over time belong to.
+         * @description The parts of the network that the time series describe.
          */
         WatchedParts: {
             /**
@@ -12903,7 +12903,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Server-sent events: `space`, `progress` and `point` as the search goes on, then `result` or `problem`. */
+            /** @description Server-sent events: `space`, `progress` and `point` while the search runs, then `result` or `problem`. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -13005,7 +13005,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Server-sent events: `plan`, `progress` and `servers` as it goes on, then `result` or `problem`. */
+            /** @description Server-sent events: `plan`, `progress` and `servers` while it runs, then `result` or `problem`. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -13019,7 +13019,7 @@ export interface operations {
                         event: "plan" | "progress" | "servers" | "result" | "problem";
                         /**
                          * Data
-                         * @description JSON. `plan`: what lives; `progress`: lives or states done; `servers`: the curves of one policy that are exact for every seed; `result`: everything, throughput and costs too; `problem`: why there is none.
+                         * @description JSON. `plan`: the plan; `progress`: lives or states done; `servers`: the curves of one policy that are exact for every seed; `result`: everything, throughput and costs too; `problem`: why there is none.
                          */
                         data: string;
                     };
@@ -16562,7 +16562,7 @@ export interface operations {
                 source: string;
                 /** @description When they were quoted. */
                 date: string;
-                /** @description Only say what would change. */
+                /** @description Report the changes without making them. */
                 trial?: boolean;
                 /** @description Whether prices are taken that become ten times as high or low; a trial shows them. */
                 jumps?: boolean;

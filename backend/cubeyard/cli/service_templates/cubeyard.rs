@@ -1,4 +1,4 @@
-//! What a service can ask and do. Belongs to the template: nothing here needs to be changed.
+//! Data and actions of a service. Belongs to the template: nothing here needs to be changed.
 
 /// A coordinate of the torus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,8 +50,8 @@ impl Packet {
         unsafe { core::slice::from_raw_parts_mut(buffer(), self.length) }
     }
 
-    /// Makes it shorter or longer, up to `Server::max_payload`; new bytes are what was in the
-    /// buffer.
+    /// Makes it shorter or longer, up to `Server::max_payload`; new bytes keep the buffer's
+    /// contents.
     pub fn set_length(&mut self, length: usize) {
         self.length = length.min(BUFFER_BYTES);
         unsafe { imports::set_length(self.length as u32) }
@@ -95,7 +95,7 @@ impl Server {
     pub fn dist_axis(&self, a: Key, b: Key, axis: u32) -> u32 {
         unsafe { imports::dist_axis(a.0, b.0, axis) }
     }
-    /// The coordinate beside another along an axis.
+    /// The neighbouring coordinate along an axis.
     pub fn neighbour_key(&self, key: Key, axis: u32, up: bool) -> Option<Key> {
         some(unsafe { imports::neighbour_key(key.0, axis, up.into()) })
     }
@@ -127,7 +127,7 @@ impl Server {
     pub fn send(&mut self, port: u32, bytes: &[u8]) -> bool {
         unsafe { imports::send(port, bytes.as_ptr(), bytes.len()) != 0 }
     }
-    /// Answers whoever talks to the service from outside, at most 4096 bytes.
+    /// Answers the client outside the network, at most 4096 bytes.
     pub fn answer(&mut self, bytes: &[u8]) -> bool {
         unsafe { imports::answer(bytes.as_ptr(), bytes.len()) != 0 }
     }
@@ -147,7 +147,8 @@ impl Server {
     pub fn random(&mut self) -> u64 {
         unsafe { imports::random() }
     }
-    /// Asks for `timer` after so many milliseconds; there is one timer.
+    /// Requests a call of `timer` after this number of milliseconds; each server has a single
+    /// timer.
     pub fn set_timer(&mut self, millis: u32) {
         unsafe { imports::set_timer(millis) }
     }

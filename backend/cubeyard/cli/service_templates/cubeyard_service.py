@@ -1,8 +1,8 @@
 """Write a CamCube service in Python. Belongs to the template: nothing here needs to be changed.
 Standard library only.
 
-A service is a class derived from `Service` in a file of its own. `cubeyard service test FILE` tries
-it in virtual time, `cubeyard service run FILE` on real packets. It runs as a process beside each
+A service is a class derived from `Service` in a separate file. `cubeyard service test FILE` tries
+it in virtual time, `cubeyard service run FILE` on real packets. It runs as a process next to each
 server: this file is its main program, reads calls from a socket and answers each with what the
 service asks for. The form of both is described in `emulator/crates/sandbox/src/process`.
 """
@@ -83,7 +83,7 @@ class Service:
         """A packet is at its end."""
 
     def packet(self, packet: Packet) -> int:
-        """A packet arrived, at each hop: PASS, ROUTE (ask F whoever answers for the key), CONSUMED
+        """A packet arrived, at each hop: PASS, ROUTE (F chooses the server of the key), CONSUMED
         or DROP."""
         return PASS
 
@@ -98,8 +98,7 @@ class Service:
 
 
 class Server:
-    """The server of an instance: what it can ask and do. Distances are hops, whatever has
-    failed."""
+    """The server of an instance: its data and actions. Distances are hops and ignore failures."""
 
     def __init__(self) -> None:
         self.here: Key = (0, 0, 0)
@@ -174,7 +173,7 @@ class Server:
         return True
 
     def answer(self, text: bytes | str) -> None:
-        """Answers whoever talks to the service from outside, with at most 4,096 bytes."""
+        """Answers the client outside the network, with at most 4,096 bytes."""
         self._asks.append((_ANSWER, (text.encode() if isinstance(text, str) else bytes(text))[:4096]))
 
     def set_timer(self, millis: int) -> None:
@@ -215,7 +214,7 @@ class _Instance:
     def call(
         self, kind: int, body: bytes, now_ms: int, free: int, waiting: int, random: int
     ) -> tuple[int, list[bytes]]:
-        """What came of it, and what is asked for."""
+        """The result of the call, and the requested actions."""
         server = self._server
         server.now_ms, server._free, server.waiting = now_ms, free, waiting
         server._random ^= random
@@ -301,7 +300,7 @@ class _Instance:
         self._act(kind, head + bytes(number for key in keys for number in key) + packet.payload)
 
     def _carry_out(self) -> None:
-        """What was asked for so far, in order; F may ask for more."""
+        """The actions requested so far, in order; F may request more."""
         assert self._service is not None or not self._server._asks
         asks, self._server._asks = self._server._asks, []
         for kind, request in asks:
@@ -322,8 +321,8 @@ class _Instance:
 
 
 class _Maker:
-    """Makes services from a file: each has the file's names to itself, as in a process of its
-    own."""
+    """Makes services from a file: each has separate copies of the file's names, as in a separate
+    process."""
 
     def __init__(self, path: str) -> None:
         self._code = Path(path).read_bytes()
@@ -348,7 +347,8 @@ class _Maker:
 
 
 def _confine(parent: int) -> None:
-    """Ends with whoever started it, has little memory, and, started by root, no privilege."""
+    """Ends with the process that started it, has little memory, and has no privileges even if root
+    starts it."""
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES, _MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     # Nodes and the fabric go first.
@@ -376,7 +376,7 @@ def _serve(connection: socket.socket, make: _Maker) -> None:
         try:
             outcome, actions = instances[instance].call(kind, call[_HEADER.size :], now_ms, free, waiting, random)
         except Exception:
-            # Whatever a service raises is its own, and counted.
+            # Exceptions of a service are counted as its errors.
             outcome, actions = _FAILED, []
             if shown < _TRACEBACKS:
                 traceback.print_exc()

@@ -43,8 +43,8 @@ def single(gbps: float) -> Json:
 
 
 def beside(gbps: float) -> Json:
-    """A second port of that rate, to ToRs of a second cluster in turn with the first's. Links up
-    have the faster rate."""
+    """Each server has a second port of that rate, to a ToR of a second cluster. Uplinks have the
+    faster rate."""
     more = {"c": 2, "clusters": 2, "cluster_gbps": [10.0, gbps], "cores": 2}
     return spec(2, RACKS_OF_LOOP, 1, **more, uplink_gbps=gbps)
 

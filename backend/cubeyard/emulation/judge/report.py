@@ -137,7 +137,7 @@ def cut_short(fault: Json, planned_secs: float, ended_at_secs: float) -> Json:
 
 
 def _overran_at(fault: Json, ended_at_secs: float) -> float:
-    """From when on a fault lasted longer than planned; infinite if it did not."""
+    """The time at which a fault began to exceed its planned length; infinite if it did not."""
     if "overran_secs" not in fault:
         return inf
     recovered = fault["recovered_at_secs"]

@@ -207,7 +207,7 @@ class ServiceMessage(Request):
         default=None, description="The server whose instance gets it; every server if left out.", examples=["(0,0,0)"]
     )
     wait_secs: float = Field(default=1.0, ge=0, le=10, allow_inf_nan=False, description="Longest wait for answers.")
-    answers: int = Field(default=1, ge=1, le=1024, description="With so many answers the wait is over.")
+    answers: int = Field(default=1, ge=1, le=1024, description="Stops waiting after this number of answers.")
 
 
 class ChipProgramCommit(Request):

@@ -145,7 +145,7 @@ class _Builder:
             path, mapping = self._open[-1]
             if event.value in mapping:
                 first = self.lines[(*path, event.value)]
-                raise refused(f"{event.value} is there twice, first in line {first}.", line, hint="Remove one of them.")
+                raise refused(f"{event.value} occurs twice, first in line {first}.", line, hint="Remove one of them.")
             self._key[-1] = event.value
             return
         self._put(event.value if event.style else resolved(event.value), line)

@@ -61,7 +61,7 @@ class RunVerdict(Model):
 def whole(
     each: Sequence[HypothesisVerdict], not_injected: Sequence[str] = (), off_schedule: Sequence[str] = ()
 ) -> RunVerdict:
-    """The verdict of all."""
+    """The verdict of a run from its hypotheses' verdicts: the worst outcome."""
     outcomes = {verdict.outcome for verdict in each}
     worst: list[Outcome] = [outcome for outcome in WORST if outcome in outcomes]
     return RunVerdict(

@@ -86,13 +86,13 @@ def _readme(plan: PlanView) -> bytes:
         "",
         "Without files: `cubeyard netbox sync --url ... --token ...` makes the same objects over NetBox's REST API, skips what",
         "exists and can be repeated. These files only create. For a NetBox that holds some of the plan,",
-        "`cubeyard netbox export --url ... --token ...` writes files of what is missing and, by id, of what differs.",
+        "`cubeyard netbox export --url ... --token ...` writes files of missing objects, and of changes by id.",
         "",
         "device-types/ holds the device types with their interfaces, power ports and bays, as in the community's device type",
         "library (one YAML file each, for the import of device types). Devices of these types have their components at once:",
         "import them instead of 04-device-types, and leave out 09, 10, 11 and 12.",
         "",
-        "A second plan: give it a host name prefix (site.host_prefix) and a name of its own, so that its devices and its site",
+        "A second plan: give it a host name prefix (site.host_prefix) and another name, so that its devices and its site",
         "are new. Manufacturers, device types, roles and rack types (files 03 to 06) may be there already, and NetBox refuses a file",
         "with a name that it knows: import the files of shared/ instead, which have one row each. Those that NetBox refuses because",
         "they exist are there.",
@@ -158,8 +158,8 @@ def library_yaml(row: Row) -> bytes:
 
 
 def netbox_archive(plan: PlanView, progress: Progress) -> Iterator[bytes]:
-    """`01-sites.csv` to `17-power-cables.csv`, the shared ones also row by row, the device types as
-    YAML and `README.txt`, streamed."""
+    """The archive as a stream: `01-sites.csv` to `17-power-cables.csv`, the device types as YAML,
+    and `README.txt`. Each row of a table in SHARED is also in a separate file."""
 
     def files() -> Iterator[tuple[str, Iterable[bytes]]]:
         yield "README.txt", [_readme(plan)]

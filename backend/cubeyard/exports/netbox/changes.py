@@ -94,7 +94,7 @@ def _readme(records: NetboxRecords, names: list[str], doomed: list[int], again: 
         "",
         "These files hold what the NetBox lacks of the plan and, in those called -changed, what differs, by the ids that the",
         "objects have in that NetBox. Import them there, each with the Import button of its model, in the order of the numbers.",
-        "Do it soon: what is changed there in the meantime is not known here.",
+        "Do it soon: later changes in NetBox are not considered.",
     ]
     if not names and not doomed:
         lines += ["", "Nothing: the NetBox holds the whole plan."]

@@ -1,7 +1,7 @@
 """Puts the install pack together: decides the content of every page, then runs the typesetter.
 
 The size of a pack is limited, because nobody prints ten thousand pages: beyond the limits below it
-contains the first racks and switches, and its cover lists what is left out and where to find it.
+contains the first racks and switches, and its cover lists the omitted parts and where to find them.
 """
 
 from __future__ import annotations

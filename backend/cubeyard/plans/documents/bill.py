@@ -14,14 +14,14 @@ class BomLine(Document):
     sku: str = Field(description="Empty where no part of the book fits.")
     name: str
     manufacturer: str
-    part_number: str = Field(description="The manufacturer's; empty where the book does not say.")
+    part_number: str = Field(description="The manufacturer's; empty if the price book has none.")
     supplier: str
     lead_time_days: int | None
-    length_metres: float | None = Field(description="Of one piece: a cable, a box of cable, a tray.")
+    length_metres: float | None = Field(description="Of a piece: a cable, a box of cable, a tray.")
     colour: str | None
     quantity: float
     spares: float
-    unit: str = Field(description="What is ordered: `each`, `box`, `sheet`, `pack`, `m` or `h`.")
+    unit: str = Field(description="The unit of the order: `each`, `box`, `sheet`, `pack`, `m` or `h`.")
     pieces_per_unit: int | None = Field(description="Labels on a sheet, ties in a pack.")
     unit_price_usd: float | None
     total_usd: float | None = Field(description="Quantity and spares together; null without a price.")
@@ -29,7 +29,7 @@ class BomLine(Document):
     source: str
     basis: str
     price_field: str = Field(description="The part's field that the price is from.")
-    price_factor: float = Field(description="What that field is multiplied by, like the metres in a box.")
+    price_factor: float = Field(description="The factor for that field, such as the metres in a box.")
 
 
 class CutPiece(Document):
@@ -43,7 +43,7 @@ class Bom(Document):
     book: BookName
     currency: str
     lines: list[BomLine]
-    cut_list: list[CutPiece] = Field(description="For bulk cable: what to cut.")
+    cut_list: list[CutPiece] = Field(description="For bulk cable: the lengths to cut.")
     waste_metres: float
     boxes: int
     cable_order_metres: float = Field(description="Metres of cable in the order, spares and whole boxes included.")

@@ -109,8 +109,8 @@ class Scene(Document):
     devices: DeviceColumns
     parts: list[ScenePart]
     levels: list[SceneLevel]
-    routes: list[str] = Field(description="What a cable's `route` says.")
-    colours: list[str] = Field(description="What a cable's `colour` says.")
+    routes: list[str] = Field(description="Meaning of the numbers in a cable's `route`.")
+    colours: list[str] = Field(description="Meaning of the numbers in a cable's `colour`.")
     trays: TrayColumns
     bundles: BundleColumns
 
@@ -131,9 +131,9 @@ class CableColumns(Document):
     colour: list[int] = Field(description="A row of `colours`.")
     bundle: list[int] = Field(description="A row of the scene's bundles, or -1 for a cable that stays in its rack.")
     lead: list[int] = Field(
-        description="The number that stands for the whole cable: its own, or of a breakout cable that of its first leg."
+        description="The number of the whole cable: its own number, or for a breakout cable the number of its first leg."
     )
-    leg: list[int] = Field(description="Which leg of a breakout cable, from 1; 0 for a cable of its own.")
+    leg: list[int] = Field(description="Which leg of a breakout cable, from 1; 0 for a cable without legs.")
     trunk: list[int] = Field(
         description="The end with a breakout's one plug: 1 for `a`, 2 for `b`; 0 without a breakout."
     )

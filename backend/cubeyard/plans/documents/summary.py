@@ -56,7 +56,7 @@ class Cost(Document):
     labels: float
     labour: float
     network: float = Field(
-        description="Switches, NICs, cables and transceivers: what Table 2 of the BCube paper compares."
+        description="Switches, NICs, cables and transceivers: the parts that Table 2 of the BCube paper compares."
     )
     total: float
     at_least: bool
@@ -67,7 +67,7 @@ class Power(Document):
     nics: float
     servers: float
     total: float
-    at_least: bool = Field(description="Whether some part says nothing of its power.")
+    at_least: bool = Field(description="Whether the power of some part is not listed.")
 
 
 class Weight(Document):
@@ -155,7 +155,7 @@ class Summary(Document):
     spec: JsonObject
     title: str
     book: BookName
-    currency: str = Field(default="USD", description="Of every amount: ISO 4217 code of the price book's currency.")
+    currency: str = Field(default="USD", description="Currency of all amounts: the price book's, as an ISO 4217 code.")
     counts: Counts
     certificate: Certificate
     cost_usd: Cost

@@ -24,12 +24,12 @@ class MarkChange(Model):
 
     cable: CableIndex
     state: Literal["open", "done", "exception"] = Field(description="`open` removes the cable's mark.")
-    note: Annotated[PlainText, Field(max_length=500, description="Needed for an exception: what is wrong.")] = ""
+    note: Annotated[PlainText, Field(max_length=500, description="Required for an exception: the problem.")] = ""
 
     @model_validator(mode="after")
     def _explained(self) -> Self:
         if self.state == "exception" and not self.note.strip():
-            raise ValueError("an exception needs a note that says what is wrong")
+            raise ValueError("an exception needs a note that describes the problem")
         return self
 
 
@@ -38,7 +38,7 @@ class MarkChanges(Model):
 
     marks: Annotated[
         list[MarkChange],
-        Field(min_length=1, max_length=MAX_MARKS, description="Of two changes of one cable, the later one counts."),
+        Field(min_length=1, max_length=MAX_MARKS, description="If a cable has two changes, the later counts."),
     ]
 
 

@@ -106,7 +106,7 @@ def _mapping(node: yaml.Node | None, what: str, depth: int = 0) -> dict[str, yam
         elif key.value in own:
             _wrong(
                 key,
-                f"{key.value[:40]!r} is there twice in {what}.",
+                f"{key.value[:40]!r} occurs twice in {what}.",
                 "Remove one of the two: containerlab refuses both.",
             )
         else:

@@ -128,7 +128,7 @@ class _Reader:
         line, name = _line(element), element.get("id", "")
         if name in self.network.nodes:
             raise refused(
-                f"line {line}", f"The node {name[:40]!r} is there twice.", "Give each node another id.", line=line
+                f"line {line}", f"The node {name[:40]!r} occurs twice.", "Give each node another id.", line=line
             )
         known = {key(title): words for title, words in attributes.items()}
         words = next((words for name in _LABELS if (words := known.get(name, "").strip())), label.strip())

@@ -64,7 +64,9 @@ def test_a_shell_in_a_pod_is_a_command_of_kubectl(settings: EmulationCluster) ->
     assert "kubectl" in refused
 
 
-def test_a_pod_a_server_runs_on_its_node_and_is_found_by_its_container(pods: Pods, cluster: FakeCluster) -> None:
+def test_each_server_is_a_pod_on_its_node_and_its_process_is_looked_up_by_container(
+    pods: Pods, cluster: FakeCluster
+) -> None:
     seen: list[int] = []
     result: dict[int, int | str] = {}
     made = create(pods, check=seen.append, came=result.update)

@@ -103,7 +103,7 @@ def marked(docker: Docker, run: str) -> list[str]:
 
 
 def started(docker: Docker, run: str) -> list[str]:
-    """Commands in the containers of a run, but for the servers' own."""
+    """Commands that run in a run's containers, without the main process of each server."""
     listed = docker.run("ps", "--quiet", "--filter", f"label=cubeyard.run={run}").stdout.split()
     commands = [line for each in listed for line in docker.run("top", each, "-eo", "pid,args").stdout.splitlines()[1:]]
     return [line for line in commands if "cubeyard-node" not in line and "<defunct>" not in line]

@@ -44,7 +44,7 @@ export default function SearchPage() {
     useMemo<ScreenRequest[]>(
       () => [
         { title: "Search for plans", method: "POST", path: "/api/v1/search", body: JSON.parse(body) },
-        { title: "What plans can be judged by", method: "GET", path: "/api/v1/search/metrics" },
+        { title: "Metrics that plans can be compared by", method: "GET", path: "/api/v1/search/metrics" },
         { title: "The example", method: "GET", path: "/api/v1/search/example" },
       ],
       [body],

@@ -25,8 +25,8 @@ class NetboxError(Exception):
 
 
 class NetboxBusyError(NetboxError):
-    """No response, or a response that asks for a retry: it is unknown whether the request was
-    carried out."""
+    """No response, or a response that requests a retry: NetBox may or may not have made the
+    change."""
 
 
 class NetboxClient:
