@@ -53,7 +53,7 @@ test("every family has an example, which opens and is drawn", async ({ page }) =
   }
 });
 
-test("whoever has run nothing yet is led from the plan to a prediction, and then back to that run", { tag: "@long" }, async ({
+test("a user without runs is led from the plan to a prediction, and then back to that run", { tag: "@long" }, async ({
   page,
 }) => {
   await openPlan(page);

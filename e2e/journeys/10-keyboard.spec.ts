@@ -20,7 +20,7 @@ test("a whole visit without a mouse", async ({ page }) => {
   await expect(page.getByRole("radio", { name: "BCube" })).toBeChecked();
   await drawn(page);
 
-  // Views by number, the tables by tab and arrows.
+  // Number keys choose the view; Tab and arrow keys choose the table.
   await page.locator("#main").focus();
   await page.keyboard.press("3");
   await expect(page.getByRole("tab", { name: "Matrix" })).toHaveAttribute("aria-selected", "true");

@@ -63,7 +63,7 @@ test("seeds out of range are refused in words", { tag: "@long" }, async ({ page,
   await expect(page.getByRole("alert")).toContainText("seeds");
 });
 
-test("a long run says how far it is and can be cancelled", { tag: "@long" }, async ({ page }) => {
+test("a long run shows its progress and can be cancelled", { tag: "@long" }, async ({ page }) => {
   await page.goto("/figures/bcube-fig8-server");
   await page.getByLabel("Seeds").fill("1000");
   await page.getByRole("button", { name: "Run", exact: true }).click();

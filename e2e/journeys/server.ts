@@ -62,7 +62,7 @@ export async function startServer(name: string, settings: Record<string, string>
   const url = await within<string | undefined>(START_SECS, Promise.race([said, ended.then(() => undefined)]), () => undefined);
   if (url === undefined) {
     await stop();
-    throw new Error(`\`cubeyard run\` has not started within ${START_SECS} s; what it said is above.`);
+    throw new Error(`\`cubeyard run\` has not started within ${START_SECS} s; its output is above.`);
   }
   return { url, stop };
 }

@@ -10,7 +10,7 @@ export interface Pin {
   /** In the picture's own units: metres of the floor. */
   x: number;
   y: number;
-  /** Pins at the same position are stacked vertically, because the next rack is beside them. */
+  /** Pins at the same position are stacked vertically, because the next rack is to their right. */
   place: number;
   label: string;
   title: string;

@@ -52,7 +52,7 @@ function press(element: HTMLElement, key: string, extra: KeyboardEventInit = {})
 }
 
 describe("PlanCanvas", () => {
-  it("says what it shows and how to use it", () => {
+  it("describes its contents and its use", () => {
     const picture = show({ describedBy: "cables-table" });
     expect(picture.getAttribute("aria-label")).toBe(
       "Floor plan of 40-ft container: 16 racks, 512 devices, 1,024 cables, coloured by power.",

@@ -4,7 +4,7 @@ import type { PaintStats } from "./stage";
 
 export interface ViewInfo {
   zoomPercent: number;
-  /** "N of M": drawn links, all links, and what was counted. */
+  /** "N of M": drawn links, all links, and the counted kind. */
   drawn: number;
   total: number;
   what: string;

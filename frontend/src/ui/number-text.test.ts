@@ -34,6 +34,6 @@ test.each([
   [{ min: 0 }, "Type a number, 0 or more."],
   [{ max: 0.5, optional: true }, "Type a number, 0.5 or less, or leave the field empty."],
   [{}, "Type a number."],
-])("a field of %j says what to type", (field, hint) => {
+])("a field of %j shows what to type", (field, hint) => {
   expect(numberHint(field)).toBe(hint);
 });

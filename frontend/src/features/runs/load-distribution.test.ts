@@ -3,7 +3,7 @@ import { loadDistribution } from "./load-distribution";
 
 const label = (level: number) => `level ${level}`;
 
-test("a curve says which share of a level's directions carries at most so many flows", () => {
+test("a curve says which share of a level's link directions carries at most a number of flows", () => {
   const load = { a_to_b: [4, 0, 7, 7], b_to_a: [2, 4, 7, 9] };
   const [servers, uplinks, ...rest] = loadDistribution(load, [0, 0, 1, 1], label);
   expect(rest).toEqual([]);

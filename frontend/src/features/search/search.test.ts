@@ -23,7 +23,7 @@ describe("the front while it is searched", () => {
     expect(three.others.map(({ number }) => number)).toEqual([1, 3]);
   });
 
-  test("a stream that is over without a result has failed; one with a result is done", () => {
+  test("a stream that ends without a result has failed; with a result the search is done", () => {
     expect(ended(SEARCH, running).state).toBe("failed");
     const told = afterEvent(SEARCH, running, { event: "result", data: { front: [point(1)], others: [] } });
     expect(ended(SEARCH, told).state).toBe("done");

@@ -22,7 +22,7 @@ test("pins that would touch are one, and no note is lost", () => {
   expect(shown([], 1)).toEqual([]);
 });
 
-test("pins are never nearer than asked", () => {
+test("pins keep their minimum distance", () => {
   const pins = pinsOf(
     Array.from({ length: 100 }, (_, index) => at(index / 3)),
     4,

@@ -45,7 +45,7 @@ export interface Session {
   lastTick: number;
   events: readonly SessionEvent[];
   faults: readonly FaultFrame[];
-  /** The predictions, one from each fault or recovery on. */
+  /** One prediction for the time after each fault or recovery. */
   predicted: readonly PredictedFrame[];
   stops: readonly StopAllFrame[];
   /** Steps of the upgrade that were carried out. */

@@ -165,7 +165,7 @@ function Throughput({
       <dd>
         {value ? (
           <>
-            <span className={styles.left} title="Of the throughput without failures">
+            <span className={styles.left} title="Relative to the throughput without failures">
               {whole ? formatPercent(value.gbps / whole) : ""}
             </span>
             <span title={value.between ? interpolatedText(value) : "Computed"}>

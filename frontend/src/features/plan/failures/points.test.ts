@@ -3,7 +3,7 @@ import { abtAt, COARSE, faultsOf, kindsOf, MOST, onGrid, type Prediction, STEP, 
 
 const point = (abt_gbps: number) => ({ abt_gbps }) as Prediction;
 
-test("a share between two points lies on the line between them, and says so", () => {
+test("a share between two points is interpolated, and marked as such", () => {
   const points = new Map([
     [0, point(100)],
     [0.2, point(60)],
@@ -16,7 +16,7 @@ test("a share between two points lies on the line between them, and says so", ()
   expect(abtAt(points, 0.15)!.between).toEqual([0.1, 0.2]);
 });
 
-test("nothing is shown beyond what is known", () => {
+test("nothing is shown beyond the computed points", () => {
   expect(abtAt(new Map(), 0.1)).toBeNull();
   expect(abtAt(new Map([[0, point(1)]]), 0.1)).toBeNull();
 });
@@ -39,7 +39,7 @@ test("a fault for a share, for a rack, and none for none", () => {
   expect(faultsOf({ kind: "switch", ratio: 0 })).toEqual([]);
 });
 
-test("the network beside the plan gets links as fast as the plan's servers have", () => {
+test("the compared network gets links as fast as the plan's servers have", () => {
   const rates = { abt_gbps: 1, link_gbps: { min: 10, max: 40 } } as unknown as Prediction;
   expect(slowestGbps(rates)).toBe(10);
   expect(slowestGbps({ abt_gbps: 0, link_gbps: null } as unknown as Prediction)).toBeNull();

@@ -76,7 +76,7 @@ export function useFailurePoints(spec: PlanSpec, servers: number, kind: FailureK
   const [error, setError] = useState<unknown>(null);
   const curves = found.asked === asked ? found.curves : NOTHING;
   const other = reference.data?.spec;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `asked` stands for the spec and the kind
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `asked` identifies the spec and the kind
   useEffect(() => {
     let current = true;
     let takeBack = () => {};

@@ -9,14 +9,14 @@ const known = (topology: object, servers: number, resolved: string, enclosure?: 
 });
 const BCUBE = { family: "bcube", n: 8, k: 3, servers: 2048 };
 
-test("smaller switches say how many servers are left", () => {
+test("smaller switches show the remaining number of servers", () => {
   const after = known({ ...BCUBE, n: 4, servers: 128 }, 128, "container-40ft");
   expect(consequences(known(BCUBE, 2048, "container-40ft"), after)).toEqual([
     { what: "servers", title: "Servers", before: "2,048", after: "128" },
   ]);
 });
 
-test("an enclosure that changed by itself is told, one that was chosen is not", () => {
+test("an enclosure that changed by itself is reported, a chosen one is not", () => {
   const before = known(BCUBE, 2048, "container-40ft");
   const larger = { ...BCUBE, n: 16, servers: 32768 };
   expect(consequences(before, known(larger, 32768, "rows")).map((consequence) => consequence.what)).toEqual([

@@ -10,7 +10,7 @@ function server(...states: Job[]): JobCalls & { cancel: ReturnType<typeof vi.fn>
   return { read: next, cancel: vi.fn(() => Promise.resolve()) };
 }
 
-test("progress is told until the file is there", async () => {
+test("progress is shown until the file is ready", async () => {
   const told: number[] = [];
   const calls = server(job("running", 0.4), job("running", 0.7), job("done", 1));
   const url = await finishedJob(
@@ -25,7 +25,7 @@ test("progress is told until the file is there", async () => {
   expect(calls.cancel).not.toHaveBeenCalled();
 });
 
-test("a job that failed says why", async () => {
+test("a failed job shows its error", async () => {
   const calls = server({ ...job("failed", 0.1), error: "out of memory" });
   await expect(
     finishedJob(job("running", 0.1), calls, new AbortController().signal, () => {}, 0),

@@ -12,7 +12,7 @@ const exported = {
   summary: { counts: { servers: 2048 } },
 };
 
-test("a plan's export, a spec and a topology are plans; only the export says what it was", () => {
+test("a plan's export, a spec and a topology are plans; only the export has its origin", () => {
   const read = readPlanFile("plan.json", JSON.stringify(exported));
   expect(read).toMatchObject({
     spec: DEFAULT_SPEC,

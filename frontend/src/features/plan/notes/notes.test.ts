@@ -39,7 +39,7 @@ function onCable(cable: number, name = cableName(cable)): Note {
   return note({ kind: "cable", name, ends });
 }
 
-test("a note is found where it is pinned, a cable by its ends whatever its number", () => {
+test("a note is found at its pin, and on a cable by the cable's ends, even if its number changes", () => {
   expect(selectionOf(model, note({ kind: "rack", name: model.racks.names[1]! }))).toEqual({
     kind: "rack",
     ids: [1],

@@ -30,7 +30,7 @@ test("lists are read as people write them", () => {
   expect(parseList(listText([1, 2.5]))).toEqual([1, 2.5]);
 });
 
-test("as many servers on other switches take other levels", () => {
+test("the same number of servers on other switches takes other levels", () => {
   const paper = { family: "bcube", n: 8, k: 3, servers: 2048 } as TopologySpec;
   expect(withServers({ ...paper, n: 4, servers: 128 } as TopologySpec, 2048)).toEqual({
     family: "bcube",

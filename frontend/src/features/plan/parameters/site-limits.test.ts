@@ -22,7 +22,7 @@ test("a limit names the value, the limit and who states it", () => {
   expect(words.stated).toBe("From the catalog (assumed): a vendor");
 });
 
-test("what nobody limits is said not to be checked, and what the plan states is the plan's", () => {
+test("values without a limit are shown as not checked, and limits in the plan as the plan's", () => {
   expect(siteLimitWords({ ...power, limit: null, usual: null, over: 0 })).toMatchObject({
     look: "info",
     stated: "No limit stated; not checked.",

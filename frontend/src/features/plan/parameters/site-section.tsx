@@ -126,7 +126,7 @@ export function SiteSection({ racks, ...props }: SpecProps & { racks: Part[] }) 
           label: "Host name prefix",
           maxLength: 24,
           none: "none",
-          title: "What every host name begins with: dc-a gives dc-a-h0132",
+          title: "Prefix of every host name: dc-a gives dc-a-h0132",
         }}
         {...props}
       />

@@ -43,7 +43,7 @@ export function useOpenPlan(): OpenState {
   const current = useRef<string | null>(null);
   const source = `${id ?? ""}|${search.revision ?? ""}|${search.spec ?? ""}|${search.topology ?? ""}`;
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `source` stands for the id and the search
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `source` identifies the id and the search
   useEffect(() => {
     if (current.current === source) return;
     let stale = false;

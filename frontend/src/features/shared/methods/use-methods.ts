@@ -24,7 +24,7 @@ async function latestRun(experiment: Experiment, signal: AbortSignal): Promise<R
   return items[0];
 }
 
-/** The run on screen answers for its own method, the latest complete one for each other. */
+/** The run on screen for its own method, and the latest complete run of each other method. */
 async function findRuns(own: MethodRun, signal: AbortSignal): Promise<MethodRun[]> {
   const query = { limit: LOOKED_AT };
   const { items } = await take(api.GET("/api/v1/experiments", { params: { query }, signal }));
