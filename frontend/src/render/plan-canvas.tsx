@@ -67,7 +67,7 @@ export function PlanCanvas(props: PlanCanvasProps) {
 
   useEffect(() => place(frame.current, compose(fit, zoom.current())), [fit, zoom]);
   const stats = useStage({ stage, baseCanvas, overCanvas, picture, theme, size, zoom, hover });
-  // Another view resets the zoom. A changed plan keeps it.
+  // A change of the view resets the zoom. A change of the plan keeps the zoom.
   // biome-ignore lint/correctness/useExhaustiveDependencies: `view` is the trigger, not an input
   useEffect(() => zoom.reset(), [view, zoom]);
 

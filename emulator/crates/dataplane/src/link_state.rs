@@ -27,7 +27,7 @@ use crate::rate_limit::RateLimit;
 /// The most links that one advertisement can list: the number that fits in a control message after
 /// a protocol's own bytes.
 pub const MAX_LINKS: usize = 160;
-/// Advertisements a second that are taken in from one origin on average. `[ours]`
+/// Advertisements per second that are accepted from an origin on average. `[ours]`
 const ADVERTISEMENTS_PER_SEC: f64 = 50.0;
 /// Average number of answers per second to neighbours with older state than ours. `[ours]`
 const ANSWERS_PER_SEC: f64 = 100.0;

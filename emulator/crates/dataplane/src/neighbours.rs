@@ -224,7 +224,8 @@ impl Neighbours {
         self.mark_dead(|neighbour| !up && neighbour.port == port)
     }
 
-    /// Takes in a neighbour's report that it does not reach us; whether it was alive until now.
+    /// Records a neighbour's report that it does not receive our hellos. Returns whether the
+    /// neighbour was alive until now.
     pub fn on_report(&mut self, index: usize) -> bool {
         self.list[index].reported = true;
         !self.mark_dead(|neighbour| neighbour.reported).is_empty()

@@ -4,7 +4,7 @@
 //! when the promise is broken. Needs root. Run with
 //! `cargo bench -p cubeyard-fabric --bench dead_tor`.
 
-#![allow(clippy::print_stdout, reason = "a benchmark says what it found")]
+#![allow(clippy::print_stdout, reason = "a benchmark prints its results")]
 
 #[path = "../tests/common/mod.rs"]
 mod common;

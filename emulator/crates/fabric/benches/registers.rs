@@ -2,7 +2,7 @@
 //! stores its previous count. Fails above a limit. Needs root. Run with
 //! `cargo bench -p cubeyard-fabric --bench registers`.
 
-#![allow(clippy::print_stdout, reason = "a benchmark says what it found")]
+#![allow(clippy::print_stdout, reason = "a benchmark prints its results")]
 
 #[path = "../tests/common/mod.rs"]
 mod common;

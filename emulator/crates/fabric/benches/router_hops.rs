@@ -3,7 +3,7 @@
 //! the kinds, so that other load of the machine affects both. Fails above a limit. Needs root. Run
 //! with `cargo bench -p cubeyard-fabric --bench router_hops`.
 
-#![allow(clippy::print_stdout, reason = "a benchmark says what it found")]
+#![allow(clippy::print_stdout, reason = "a benchmark prints its results")]
 
 #[path = "../tests/common/mod.rs"]
 mod common;

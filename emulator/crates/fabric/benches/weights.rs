@@ -3,7 +3,7 @@
 //! batch. Fails above a limit. Needs root. Run with
 //! `cargo bench -p cubeyard-fabric --bench weights`.
 
-#![allow(clippy::print_stdout, reason = "a benchmark says what it found")]
+#![allow(clippy::print_stdout, reason = "a benchmark prints its results")]
 
 use std::net::Ipv4Addr;
 use std::process::{Command, ExitCode};

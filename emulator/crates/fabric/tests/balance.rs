@@ -301,7 +301,7 @@ fn heats_up_and_cools_down(side: usize) {
 /// The example of §5: two neighbouring racks send as much as three ToRs can carry; their common ToR
 /// gets twice as much as each of the others.
 #[test]
-fn three_tors_of_two_hot_racks_come_to_carry_the_same() {
+fn three_tors_of_two_hot_racks_end_with_equal_loads() {
     for spec in [ONE_CLUSTER, TWO_CLUSTERS] {
         let mut nodes = Nodes::new(spec);
         let racks = nodes.plan.racks;

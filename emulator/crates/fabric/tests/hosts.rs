@@ -32,7 +32,7 @@ fn hosts<const N: usize>(underlay_mtu: u32) -> [Host; N] {
     let hosts = [(); N].map(|()| Host::start_apart(fresh_folder()));
     let pids = hosts.each_ref().map(|host| host.pid().to_string());
     let mtu = underlay_mtu.to_string();
-    // The first one has the switch that all are at.
+    // The first host has the switch that connects all hosts.
     let first = |words: &[&str]| done(&[&["nsenter", "-n", "-t", &pids[0], "ip", "link"], words].concat());
     first(&["add", "under", "type", "bridge"]);
     for (at, pid) in pids.iter().enumerate().skip(1) {

@@ -30,7 +30,7 @@ pub enum UnitKind {
 }
 
 impl UnitKind {
-    /// How many kinds there are.
+    /// Number of kinds.
     pub const COUNT: usize = 4;
     /// All of them, in order.
     pub const ALL: [UnitKind; UnitKind::COUNT] =

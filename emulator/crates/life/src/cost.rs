@@ -117,8 +117,8 @@ fn lines<'a>(
         .filter(|line| wanted.contains(&line.category))
 }
 
-/// The price of these lines without their spares, over `count`; `None` if one has no price or there
-/// is none.
+/// The price of the lines of these categories without spares, divided by `count`; `None` if a line
+/// has no price or there are no lines.
 fn per(plan: &Plan, wanted: &[Category], count: f64) -> Option<f64> {
     let mut total = 0.0;
     let mut any = false;

@@ -31,7 +31,7 @@ pub(crate) enum Target {
 /// A part that can fail.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Part {
-    /// How long it lasts.
+    /// The kind, which determines the lifetime.
     pub kind: PartKind,
     /// The device or link that fails with it.
     pub target: Target,
@@ -134,7 +134,7 @@ impl Parts {
         }
     }
 
-    /// How many parts of a kind there are.
+    /// Number of parts of a kind.
     pub(crate) fn count(&self, kind: PartKind) -> u32 {
         match kind {
             PartKind::Switch => self.switches,

@@ -1,4 +1,4 @@
-//! How often parts fail: the catalogue, with the source, date and confidence of each rate.
+//! Failure rates of parts: the catalogue, with the source, date and confidence of each rate.
 
 use std::sync::LazyLock;
 
@@ -23,7 +23,7 @@ pub(crate) enum PartKind {
     Pdu,
 }
 
-/// How many kinds there are.
+/// Number of kinds.
 pub(crate) const KINDS: usize = 11;
 
 /// The annual failure rate of a kind of part.

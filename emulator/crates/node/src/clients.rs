@@ -12,7 +12,7 @@ use crate::poller::{Interest, Poller, Token};
 
 /// Connections at a time; further ones are closed at once.
 const MOST_CLIENTS: usize = 256;
-/// Bytes that are read at once, and reads before the others have their turn.
+/// Bytes of a read, and reads of a client before other clients get their turn.
 const READ_BYTES: usize = 64 * 1024;
 const TURN: usize = 4;
 /// Unread answers of a client. Above the first limit, the node stops reading from it; above the

@@ -141,7 +141,7 @@ pub struct SiteLimit {
     pub limit: Option<f64>,
     /// The catalog's limit, which the spec may replace.
     pub usual: Option<f64>,
-    /// How many are over the limit.
+    /// Number of containers over the limit.
     pub over: usize,
     /// Parts of unknown weight or power count nothing in `value`.
     pub at_least: bool,

@@ -37,7 +37,7 @@ struct Summary<'a> {
     /// Along the routes, without slack and rounding to stock.
     route_metres: f64,
     longest_route_metres: f64,
-    /// How long the medium of the longest route may be; `None` where no part was found for it.
+    /// The length limit of the medium of the longest route; `None` if no part fits that route.
     longest_route_limit_metres: Option<f64>,
     tray: TrayPeak,
     column_cut: ColumnCut<'a>,

@@ -17,7 +17,7 @@ use crate::subways::{self, DetourRouting, SubwaysRouting};
 use crate::torus::{DimensionOrder, DisjointPaths, Multipath};
 use crate::tree::TreeRouting;
 
-/// Who chooses among the paths of a scheme. Every scheme states it, and the engines use this
+/// What chooses among the paths of a scheme. Every scheme states it, and the engines use this
 /// instead of names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathChoice {
@@ -43,7 +43,7 @@ pub enum PathChoice {
 pub struct Scheme {
     /// The name in `--routing`.
     pub name: &'static str,
-    /// Who chooses among its paths.
+    /// What chooses among its paths.
     pub choice: PathChoice,
     /// One line for people.
     pub summary: &'static str,

@@ -232,7 +232,7 @@ impl Reaction {
         self.timer = now + qcn.time(false, unit);
     }
 
-    /// How long this many bytes occupy the limited rate, in ps.
+    /// Time that this number of bytes takes at the limited rate, in ps.
     pub fn service(&self, bytes: u32) -> u64 {
         (f64::from(bytes) * 8.0 / self.rate * SECOND as f64) as u64
     }

@@ -120,7 +120,7 @@ pub struct Hop {
     pub directed: DirectedLink,
     /// The node that it leads to.
     pub far: NodeId,
-    /// How likely it is, relative to the others of its group: 1 to [`MAX_WEIGHT`].
+    /// Probability relative to the other members of its group: 1 to [`MAX_WEIGHT`].
     pub weight: u32,
     /// The relays that the packets still have to pass before they are routed like others; none on
     /// the direct path.

@@ -40,7 +40,8 @@ const PAPER: f64 = 1.15;
 /// constant is the same for a process.
 const MODULE_BOUND: f64 = 4.0;
 const PROCESS_BOUND: f64 = 400.0;
-/// From one packet to the next, in virtual time: within what a module may burn in a second.
+/// Interval between packets in virtual time, so that the module stays within its budget for a
+/// second.
 const GAP: Duration = Duration::from_millis(1);
 
 /// Sends a packet back by the link that it came by.

@@ -42,7 +42,7 @@ impl Front {
         self.members.iter().map(|(number, _)| *number)
     }
 
-    /// How many members there are.
+    /// Number of members.
     pub fn len(&self) -> usize {
         self.members.len()
     }

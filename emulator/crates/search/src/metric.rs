@@ -4,7 +4,7 @@
 use cubeyard_plan::book::CURRENCIES;
 use serde_json::{Value, json};
 
-/// How much work a metric is. Each stage needs those before it.
+/// The computation that a metric needs. Each stage needs those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stage {
     /// Closed forms, computed in microseconds.

@@ -28,8 +28,7 @@ pub struct SpaceSpec {
     /// Values of parameters by family and name, instead of the usual ones.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub values: BTreeMap<String, BTreeMap<String, Vec<f64>>>,
-    /// How many numbers of servers are tried, evenly from the least to the most, where a family
-    /// takes any.
+    /// For families that take any number of servers: how many numbers to try, evenly spaced.
     pub server_steps: u32,
     /// The most servers of a plan; default: twice the least number that the constraints allow.
     #[serde(skip_serializing_if = "Option::is_none")]

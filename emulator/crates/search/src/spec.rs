@@ -85,7 +85,7 @@ pub struct Objective {
 pub struct FailureSpec {
     /// `switch`, `server` or `link`.
     pub kind: TargetKind,
-    /// How much of it, 0 to 1.
+    /// The share of the parts that fail, 0 to 1.
     pub ratio: f64,
     /// Seeds of the draws.
     pub seeds: Vec<u64>,

@@ -1,8 +1,8 @@
 //! The same tasks by others, in the same run: NetworkX routes and counts, igraph counts hops,
 //! SimGrid shares rates.
 //!
-//! CPU time of both sides. Who is not installed is named with the way to install it, and left out.
-//! The Python is that of the environment in `VENV`, else `python3`. Run with
+//! CPU time of both sides. Programs that are not installed are skipped; the output shows how to
+//! install them. The Python is that of the environment in `VENV`, else `python3`. Run with
 //! `cargo bench -p cubeyard-sim --bench peers`.
 #![allow(clippy::print_stdout, reason = "a bench is there to print")]
 

@@ -102,7 +102,7 @@ pub struct Capacity {
     pub gbps: Vec<f64>,
     /// As it looks to a routing scheme that probes.
     pub seen_gbps: Vec<f64>,
-    /// How many links carry less than they could.
+    /// Number of links with reduced capacity.
     pub degraded_links: usize,
 }
 

@@ -21,7 +21,7 @@ pub struct Completion {
 }
 
 impl Completion {
-    /// When the last flow that ends has ended, in seconds.
+    /// End of the last flow that ends, in seconds.
     pub fn makespan_secs(&self) -> f64 {
         self.ends_secs
             .iter()

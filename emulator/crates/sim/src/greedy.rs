@@ -15,7 +15,7 @@ use crate::count::{Cancelled, LinkFlows, Progress};
 use crate::flows::Flows;
 use crate::paths::Paths;
 
-/// How many flows between two looks at the progress.
+/// Flows between two reports of progress.
 const STRIDE: u64 = 8_192;
 
 /// Assigns every flow its path; calls `visit` with each flow's index and outcome, in the order they

@@ -51,8 +51,8 @@ proptest! {
 #[test]
 fn one_spine_carries_what_the_closed_form_says() {
     // 16 servers on 4 leaves with one uplink of 10 Gb/s each. At 1:1 the servers' links are the
-    // bottleneck, 15 flows on each: 240 flows of 2.5 Gb/s / 15. At 4:1 the uplinks are, 4 x 12
-    // flows on each: 240 flows of 10 Gb/s / 48.
+    // bottleneck, 15 flows on each: 240 flows of 2.5 Gb/s / 15. At 4:1 the bottleneck is the
+    // uplinks, with 4 x 12 flows on each: 240 flows of 10 Gb/s / 48.
     for (server_gbps, expected) in [(2.5, 40.0), (10.0, 50.0)] {
         let spec = json!({
             "family": "leaf_spine", "leaves": 4, "spines": 1, "servers_per_leaf": 4,

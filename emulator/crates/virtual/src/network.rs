@@ -36,9 +36,9 @@ use crate::wiring::{PortOf, Wiring};
 
 pub use self::options::Options;
 
-/// From one look at the links to the next.
+/// Interval between measurements of the links.
 const MEASURE: Duration = Duration::from_millis(200);
-/// From one packet of a flow to the next.
+/// Interval between packets of a flow.
 pub const PACKET: Duration = Duration::from_millis(10);
 /// Time in which a port sees that its carrier has changed.
 const CARRIER: Duration = Duration::from_millis(10);

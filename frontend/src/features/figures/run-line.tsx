@@ -1,4 +1,4 @@
-/** How far the run is, and why it ended when it did not go well. */
+/** Progress of the run, and the error if it failed. */
 import { formatPercent } from "@/units";
 import { QueuePlace } from "../shared/queue-place";
 import { type LiveRun, remainingText } from "../shared/runs";

@@ -99,7 +99,7 @@ pub const SCHEMA: &[Setting] = &[
         "Path trace interval",
         1.0,
         "[ours]",
-        "Time from one look at the path of a flow to the next, for display.",
+        "Interval between updates of a flow's path, for display.",
     ),
 ];
 

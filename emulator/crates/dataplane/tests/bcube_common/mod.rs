@@ -185,7 +185,7 @@ impl Server {
         std::iter::once(self.config().update()).chain(updates).collect()
     }
 
-    /// This server's forwarding in user space, as fresh as the kernel's maps.
+    /// This server's forwarding in user space, with the state of the kernel's maps.
     pub fn software<F: Forwarding + Default>(&self) -> F {
         let mut software = F::default();
         for update in self.updates() {

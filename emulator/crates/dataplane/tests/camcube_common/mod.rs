@@ -125,7 +125,7 @@ impl Server {
             .map(|(port, _)| port)
     }
 
-    /// This server's forwarding in user space, as fresh as the kernel's maps.
+    /// This server's forwarding in user space, with the state of the kernel's maps.
     pub fn software(&self) -> SoftwareForwarding {
         let mut software = SoftwareForwarding::default();
         for update in self.entries() {

@@ -154,7 +154,7 @@ impl Server {
             .map(|(_, hop)| hop.port)
     }
 
-    /// This server's forwarding in user space, as fresh as the kernel's maps.
+    /// This server's forwarding in user space, with the state of the kernel's maps.
     pub fn software(&self) -> SoftwareForwarding {
         let mut software = SoftwareForwarding::default();
         let next_hops = self.next_hops().map(|(number, hop)| hop.update(number));

@@ -226,7 +226,7 @@ impl Installed {
     }
 }
 
-/// A table by the kernel's numbers.
+/// A routing table, with nodes and groups by the kernel's numbers.
 #[derive(Debug, Default)]
 struct Numbered<'a> {
     /// All next hops, without weights.

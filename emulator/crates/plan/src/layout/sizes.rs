@@ -1,4 +1,4 @@
-//! How much of a rack each kind of device takes.
+//! The space that each kind of device takes in a rack.
 
 use cubeyard_topology::Topology;
 

@@ -78,7 +78,7 @@ fn good_paths_until(
 }
 
 impl GoodPaths {
-    /// How many of the paths are substitutes.
+    /// Number of paths that are substitutes.
     pub fn substitutes(&self) -> usize {
         self.paths
             .len()

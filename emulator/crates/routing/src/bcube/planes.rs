@@ -113,9 +113,9 @@ impl Steps {
 struct Planes {
     /// By corner without that level, the usable ports (as in [`Lines`]).
     ports: [u64; CORNERS],
-    /// By corner, the digits with which it leads on to the destination.
+    /// By corner, the digits that lead from it towards the destination.
     leads: [u16; CORNERS],
-    /// By corner, the digits to which the cube's server there can move and get on.
+    /// By corner, the digits that the cube's server there can change to and continue from.
     enters: [u16; CORNERS],
 }
 

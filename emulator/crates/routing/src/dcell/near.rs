@@ -78,7 +78,7 @@ struct Crossing {
     alive: bool,
 }
 
-/// A way to the first server outside the DCell_1, or to a server inside.
+/// A path to the first server outside the DCell_1, or to a server inside.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stretch {
     /// The fields on which the decision on a packet depends.

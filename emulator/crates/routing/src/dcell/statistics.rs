@@ -1,4 +1,4 @@
-//! How long paths are and how many fail: Table 2 and Figs 7 to 9 of DCell, by sampling.
+//! Lengths of paths and numbers of failed paths: Table 2 and Figs 7 to 9 of DCell, by sampling.
 //! `[dcell §6]`
 
 use cubeyard_topology::{NodeId, Topology};

@@ -67,7 +67,7 @@ pub struct Leg {
 }
 
 impl Leg {
-    /// Where it ends.
+    /// The server at the end of the step.
     pub fn end(&self) -> NodeId {
         self.out.map_or(self.near, |out| out.server)
     }
@@ -85,7 +85,7 @@ pub(super) struct Ahead {
 }
 
 impl Ahead {
-    /// Where it ends.
+    /// The server at the end of the step.
     pub fn end(&self) -> NodeId {
         self.out.map_or(self.near, |out| out.server)
     }

@@ -4,8 +4,8 @@
 //! (`routing`), detours around hot racks (`detours`), the scheduler that assigns them to racks
 //! (`scheduler`) and routing with them (`detour_routing`).
 //!
-//! Not here: the controllers that set weights and plan detours by the load. Those of the flow
-//! engine are in `cubeyard_sim::controllers`, those of the emulation in `cubeyard-fabric`; both
+//! Not here: the controllers that set weights and plan detours by the load. The flow engine's
+//! controllers are in `cubeyard_sim::controllers`, the emulation's in `cubeyard-fabric`; both
 //! compute weights with `rebind` and detours with `rack_detours`.
 
 mod detour_routing;

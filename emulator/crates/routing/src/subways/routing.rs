@@ -13,7 +13,7 @@ use crate::random::Draws;
 /// Random draws of a way between two ToRs before all are tried.
 const DRAWS: u32 = 16;
 
-/// How likely each ToR is chosen, relative to a server's others; by ToR in id order.
+/// Probability of each ToR relative to the server's other ToRs; by ToR in id order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TorWeights {
     /// As a source's ToR.
@@ -22,8 +22,8 @@ pub struct TorWeights {
     pub destination: Vec<f64>,
 }
 
-/// How likely each of a server's links is chosen, relative to its others; by link, other links'
-/// entries unused.
+/// Probability of each link of a server relative to its other links; by link, entries of other
+/// links unused.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkWeights {
     /// Where the server sends.

@@ -68,7 +68,7 @@ pub enum Segment {
     },
     /// At a relay: packets from one ToR that must go to another.
     Relay {
-        /// Where it comes from.
+        /// The node that sends it.
         from: NodeId,
         /// The relay's link to it, upwards.
         over: DirectedLink,

@@ -67,7 +67,7 @@ impl Begin {
 struct Choice {
     /// The first choice of the state after it.
     next: u32,
-    /// How many ways that state has.
+    /// Number of next steps from that state.
     count: u8,
     axis: u8,
     /// The bit of the axis where both ways round were equally long and this is the one down.

@@ -46,7 +46,7 @@ pub struct ProcessService {
     begun: bool,
     asked: VecDeque<Asked>,
     latest: u32,
-    /// When it was last seen to do anything, if it has something to do.
+    /// Time of its last progress, if it has work to do.
     active_at: Time,
     told: Option<u64>,
     timer: Option<Time>,

@@ -44,7 +44,7 @@ pub struct Fault {
     /// With `link-delay`: how much later packets arrive, each way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay_secs: Option<f64>,
-    /// When it is back; never, when left out.
+    /// Time of the recovery; never by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until_secs: Option<f64>,
 }

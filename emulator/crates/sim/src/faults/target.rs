@@ -27,7 +27,7 @@ pub enum Target {
 pub struct Share {
     /// The kind of part that is drawn.
     pub kind: TargetKind,
-    /// How much of it, 0 to 1.
+    /// The share of the parts that fail, 0 to 1.
     pub ratio: f64,
 }
 
@@ -87,7 +87,8 @@ impl TargetKind {
     }
 }
 
-/// Fails what a target means. Random draws come from `seed`; `index` is the fault's, for findings.
+/// Fails the parts that a target selects. Random draws come from `seed`; `index` is the fault's,
+/// for findings.
 ///
 /// # Errors
 /// A finding for a target that does not exist or is not possible.

@@ -182,7 +182,7 @@ fn packet_choices(context: &Context<'_>) -> Vec<&'static str> {
     ]
 }
 
-/// When the last of the connections ends whose path is one level-1 link.
+/// End of the last connection whose path is a single level-1 link.
 fn one_hop_secs(context: &Context<'_>, dcell: &Topology, done: &Completion) -> Result<f64, PredictError> {
     let flows = Flows::new((0..dcell.server_count()).collect(), Pattern::AllToAll);
     let scheme = Scheme::new(Some("dcell"), dcell, Failures::none(dcell))?;

@@ -139,8 +139,8 @@ pub struct Asked {
     pub torus_side: Option<u32>,
 }
 
-/// Computes a figure: `{id, title, rows, verdicts, series, axes, choices, provenance}`. Where it
-/// takes long, what there is so far is shown in `progress.partial`: the same with `partial: true`.
+/// Computes a figure: `{id, title, rows, verdicts, series, axes, choices, provenance}`. For long
+/// computations, the results so far are in `progress.partial`: the same with `partial: true`.
 ///
 /// # Errors
 /// A finding for an id that there is not, for seeds or a side out of range, or for the whole data

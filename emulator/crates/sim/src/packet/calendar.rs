@@ -35,7 +35,7 @@ const SHORT: usize = 20;
 /// A packet on a link.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Packet {
-    /// When it arrives at the link's end, in ps after the start of its bucket.
+    /// Time of arrival at the link's end, in ps after the start of its bucket.
     offset: u32,
     /// Its place in the routes: the link it is on.
     pub position: u32,
@@ -149,7 +149,7 @@ impl Calendar {
         &mut self.packets[place as usize]
     }
 
-    /// How many packets there are.
+    /// Number of packets.
     pub fn used(&self) -> usize {
         self.used
     }

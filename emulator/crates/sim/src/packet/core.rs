@@ -70,9 +70,9 @@ pub struct Core {
     pub rules: Rules,
     /// The time, in ps.
     pub now: u64,
-    /// Links, then processors, with what they have carried.
+    /// Links, then processors, with their counters.
     pub links: Links,
-    /// How many of them are links.
+    /// The number of links in `links`; the rest are processors.
     pub wires: u32,
     /// Routes, one after the other: links, and an entry with [`END`].
     pub routes: Vec<u32>,

@@ -131,7 +131,7 @@ pub struct Receiver {
     /// The page of [`Early`] with the packets that have arrived beyond `next`; [`NONE`] if there
     /// are none.
     pub page: u32,
-    /// How many packets that page holds.
+    /// Number of packets on that page.
     pub early: u16,
     /// Packets that wait to be acknowledged.
     pub owed: u16,
@@ -140,9 +140,9 @@ pub struct Receiver {
 /// One connection: the data of one flow of the workload.
 #[derive(Clone, Debug)]
 pub struct Connection {
-    /// When it starts, in ps; [`NEVER`] while that depends on another one.
+    /// Start in ps; [`NEVER`] while it waits for another flow.
     pub start: u64,
-    /// When its last byte arrived; [`NEVER`] before.
+    /// Time at which its last byte arrived; [`NEVER`] before.
     pub end: u64,
     /// Number of packets in total.
     pub packets: u32,
@@ -164,7 +164,7 @@ pub struct Connection {
     pub pause: u64,
     /// Payload of its last packet, in bytes.
     pub last_bytes: u16,
-    /// How many subflows it has.
+    /// Number of its subflows.
     pub subflows: u16,
     /// It is the response to the connection before it.
     pub answers: bool,

@@ -67,7 +67,7 @@ impl Heat {
         }
     }
 
-    /// When the next frame ends, in ps.
+    /// End of the next frame, in ps.
     pub fn next(&self) -> u64 {
         self.step * (self.frames as u64 + 1)
     }

@@ -93,7 +93,7 @@ impl Core {
         }
     }
 
-    /// A cycle of time may be over, or a packet may go.
+    /// The limiter's timer expired: a cycle may have ended, or a packet may be sent.
     pub(super) fn limiter_due(&mut self, subflow: u32) {
         let (now, unit) = (self.now, self.drawn(subflow));
         let sender = &self.senders[subflow as usize];

@@ -116,7 +116,7 @@ impl Links {
         all
     }
 
-    /// How many there are.
+    /// Number of links and processors.
     pub fn len(&self) -> usize {
         self.lanes.len()
     }
@@ -239,7 +239,7 @@ impl Link {
         u64::try_from((u128::from(bytes) * u128::from(self.per_byte)) >> FRACTION).unwrap_or(NEVER / 4)
     }
 
-    /// How long a packet occupies the link, in ps.
+    /// Time that a packet occupies the link, in ps.
     #[inline]
     pub fn service(&self, bytes: u32) -> u64 {
         ((u64::from(bytes) * self.per_byte) >> FRACTION) + self.per_packet

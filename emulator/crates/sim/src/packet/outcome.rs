@@ -79,9 +79,9 @@ fn latencies(setup: &Setup<'_>) -> Vec<u64> {
 /// Statistics of the requests in a period.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Answered {
-    /// How many there were.
+    /// Number of requests.
     pub requests: usize,
-    /// How many were answered.
+    /// Number of requests with a response.
     pub answered: usize,
     /// Their mean latency in seconds; NaN of none.
     pub mean_secs: f64,

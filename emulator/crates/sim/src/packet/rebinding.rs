@@ -124,7 +124,7 @@ impl<'a> Rebinding<'a> {
         }
     }
 
-    /// When the next round is, in ps.
+    /// Time of the next round, in ps.
     pub fn next(&self) -> u64 {
         self.next
     }

@@ -27,7 +27,7 @@ pub enum Growth {
     Cubic,
 }
 
-/// How marks are answered.
+/// The sender's reaction to marked packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Marks {
     /// Half the window, once a round trip (RFC 3168).
@@ -61,7 +61,7 @@ pub struct Rules {
     pub recovery: Recovery,
     /// The algorithm by which windows grow.
     pub growth: Growth,
-    /// How marks are answered.
+    /// The sender's reaction to marked packets.
     pub marks: Marks,
     /// Payload of a full packet, in bytes.
     pub payload: u32,

@@ -24,7 +24,7 @@ pub struct Scoreboard {
     /// The page of [`Early`] with the packets acknowledged out of order; [`NONE`]
     /// if there are none.
     page: u32,
-    /// How many it holds.
+    /// Number of packets in it.
     named: u32,
     /// The highest of them that were ever named, descending.
     highest: [u32; BEHIND],

@@ -48,7 +48,7 @@ impl Samples {
         }
     }
 
-    /// When the next moment is, in ps.
+    /// Time of the next sample, in ps.
     pub fn next(&self) -> u64 {
         self.step * (self.rows.len() as u64 + 1)
     }

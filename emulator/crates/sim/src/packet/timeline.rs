@@ -170,7 +170,7 @@ impl Timeline {
         !self.steps.is_empty()
     }
 
-    /// When the next step is, in ps.
+    /// Time of the next step, in ps.
     pub fn next(&self) -> Option<u64> {
         self.steps.get(self.done).map(|step| step.0)
     }

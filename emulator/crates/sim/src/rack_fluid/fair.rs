@@ -2,7 +2,7 @@
 
 /// Flows that share one path.
 pub(super) trait Stream {
-    /// How many; need not be whole.
+    /// Number of flows, which need not be whole.
     fn flows(&self) -> f64;
     /// Links crossed, each once.
     fn links(&self) -> &[usize];

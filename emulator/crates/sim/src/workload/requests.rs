@@ -60,7 +60,7 @@ pub struct Requests {
 pub struct Client {
     /// The server that is the client.
     pub server: NodeId,
-    /// Those it draws a server from for each request.
+    /// The servers from which it draws one for each request.
     pub asks: Vec<NodeId>,
     /// The seed of its draws (`cubeyard_topology::asking`).
     pub seed: u64,

@@ -22,7 +22,7 @@ export interface Network {
   switches: number;
   links: number;
   flows: number;
-  /** Row by the plan's id. */
+  /** A server's row by its id in the plan. */
   serverRow: ReadonlyMap<number, number>;
   /** Servers and switches by the plan's id. */
   nodeAt: ReadonlyMap<number, Node>;

@@ -1,4 +1,4 @@
-/** How far an export is, in words: in the menu and at the foot of the page. */
+/** Progress of an export as text: in the menu and at the foot of the page. */
 import { useEffect, useState } from "react";
 import { formatBytes, formatPercent } from "@/units";
 import type { Running } from "./use-export";

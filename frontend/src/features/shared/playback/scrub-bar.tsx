@@ -15,7 +15,7 @@ export interface ScrubBarProps {
   to: number;
   /** The newest time that there is; none yet when null. */
   end: number | null;
-  /** Seconds from one place to the next. */
+  /** Seconds that an arrow key moves the handle. */
   step: number;
   /** A time, and a step, in words. */
   text: (secs: number) => string;

@@ -55,7 +55,7 @@ pub const ENTRY: ServiceEntry = ServiceEntry {
 
 /// Packets that a source keeps waiting for its links. `[ours]`
 const WINDOW: usize = 32;
-/// From one look at a flood to the next, if links have stopped taking packets.
+/// Interval of retries of a flood, if links have stopped taking packets.
 const PACE: Duration = Duration::from_millis(10);
 /// Silence after which a receiver reports.
 const QUIET: Duration = Duration::from_millis(200);

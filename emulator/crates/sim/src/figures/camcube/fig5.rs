@@ -1,4 +1,4 @@
-//! How many of the four services use each link. `[camcube §3.5, Fig. 5]`
+//! Number of the four services that use each link. `[camcube §3.5, Fig. 5]`
 
 use cubeyard_routing::random::Draws;
 use cubeyard_routing::torus::{
