@@ -119,7 +119,8 @@ def user_home() -> Path:
 
 
 def default_home() -> Path:
-    """For root the system's, unless an earlier version keeps root's data in the user's."""
+    """The user's folder; for root the system's folder, unless an earlier version left data in
+    root's own."""
     kept = user_home()
     if os.geteuid() != 0:
         return kept
@@ -247,12 +248,13 @@ class Settings(BaseModel):
     session_hours: float = Field(default=12.0, gt=0)
     worker_concurrency: int = Field(default=1, ge=1)
     run_concurrency: int = Field(default=1, ge=1)
-    """Runs of the long lane that one worker does at a time, beside its exports. Each uses all cores
-    where it can."""
+    """Runs of the long lane that a worker does at the same time, in addition to exports. Each uses
+    all cores if it can."""
     quick_run_concurrency: int = Field(default=1, ge=1)
-    """Runs of the quick lane that one worker does at a time beside those."""
+    """Runs of the quick lane that a worker does at the same time, in addition to those of the long
+    lane."""
     predict_secs: float = Field(default=10.0, gt=0)
-    """How long a prediction may take that is asked for without a run."""
+    """The longest time of a prediction without a run."""
     job_lease_secs: float = Field(default=30.0, gt=0.5)
     """A worker that has not been heard of for this long is dead, and its jobs go to another."""
     job_attempts: int = Field(default=3, ge=1)

@@ -103,7 +103,7 @@ def _is_text(data: bytes) -> bool:
 
 MOST_ERRORS = 8
 LINE_SECS = 10.0
-"""How often progress is a line where it cannot be written over."""
+"""Interval of progress lines where a line cannot be overwritten."""
 
 
 def refuse(message: str) -> NoReturn:

@@ -15,7 +15,7 @@ HOW = "With --servers N another number is taken."
 
 @dataclass(frozen=True)
 class Taken:
-    """How much of a plan to take."""
+    """The size of the part to emulate."""
 
     servers: int | None
     """At most; chosen if None."""

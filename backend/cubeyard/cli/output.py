@@ -101,7 +101,7 @@ def finish() -> None:
 
 
 def save(path: Path, option: str, data: bytes) -> None:
-    """To the file of an option. Raises OutputError."""
+    """Writes to the file of an option. Raises OutputError."""
     try:
         path.write_bytes(data)
     except OSError as error:

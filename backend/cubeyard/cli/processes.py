@@ -30,7 +30,7 @@ ANSWER_SECS = 10.0
 """A process ends after 1 s of processor time, or after sleeping for this time."""
 ANSWER_BYTES = 1 << 18
 LOOK_AGAIN_SECS = 0.2
-"""From one try to connect to the next: a server comes up, or is off."""
+"""Interval of attempts to connect: a server is starting, or is off."""
 FIRST_DELAY_SECS = 1.0
 LONGEST_DELAY_SECS = 60.0
 STEADY_SECS = 10.0

@@ -74,9 +74,11 @@ class Upgrade(Request):
         ge=0,
         le=3600,
         allow_inf_nan=False,
-        description="Of the measured time; if left out, when it is ordered.",
+        description="Seconds after the start of the measurement; by default, the upgrade waits for a command.",
     )
-    step_secs: float = Field(default=0.5, ge=0, le=60, allow_inf_nan=False, description="From one switch to the next.")
+    step_secs: float = Field(
+        default=0.5, ge=0, le=60, allow_inf_nan=False, description="Seconds between the upgrades of two switches."
+    )
 
 
 class UserService(Request):

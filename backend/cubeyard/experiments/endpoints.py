@@ -65,10 +65,10 @@ def list_fault_kinds(engine: EngineOf) -> schemas.FaultKindList:
 def list_experiments(
     service: Service,
     cursor: Annotated[str | None, Query(max_length=200)] = None,
-    plan: Annotated[str | None, Query(pattern=PATTERN, description="Those of this saved plan.")] = None,
+    plan: Annotated[str | None, Query(pattern=PATTERN, description="Experiments of this saved plan.")] = None,
     kind: Annotated[schemas.ExperimentKind | None, Query()] = None,
     content_hash: Annotated[
-        str | None, Query(pattern="^[0-9a-f]{64}$", description="Those that ask the same question.")
+        str | None, Query(pattern="^[0-9a-f]{64}$", description="Experiments with this `content_hash`: the same setup.")
     ] = None,
     q: Annotated[PlainText, Query(max_length=200, description="Words of the name.")] = "",
     limit: Annotated[int, Query(ge=1, le=200)] = 50,

@@ -22,8 +22,7 @@ WRITE_SECS = (0.002, 0.01, 0.03)
 """Writing a point's frame: a transaction on a local disk at its best, as usual, on a busy one."""
 SPREAD_MEASURED = (0.7, 1.7)
 SPREAD_EXTRAPOLATED = (0.5, 2.5)
-"""How far off a point's time may be: by a machine that does something else, and by flows that are
-not all alike."""
+"""The possible error of a point's time: other load on the machine, and different flows."""
 TIMED_FLOWS = 100_000
 """Fair rates among more flows than this are not tried for an estimate: they cannot be broken off
 soon."""

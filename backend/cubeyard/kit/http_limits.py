@@ -183,7 +183,7 @@ class LimitedHttp(HttpToolsProtocol):
                 )
         elif self.head_since is not None and now - self.head_since > limits.head_secs:
             if self._held:
-                wanted = f"They have to be whole {limits.head_secs:g} s after the first byte (CUBEYARD_HEAD_SECS)."
+                wanted = f"They must be complete {limits.head_secs:g} s after the first byte (CUBEYARD_HEAD_SECS)."
                 self._refuse(408, "timeout", f"The request's headers came too slowly. {wanted}")
             else:
                 self.transport.close()

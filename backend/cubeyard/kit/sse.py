@@ -29,7 +29,7 @@ MEDIA_TYPE = "text/event-stream"
 KEEPALIVE = KEEPALIVE_COMMENT
 RECONNECT_SECS = 1.0
 LAST_SECS = 1.0
-"""For the last event to a client that may not read."""
+"""Time limit for sending the last event, because the client may not read it."""
 
 __all__ = ["KEEPALIVE", "MEDIA_TYPE", "EventStream", "Listener", "Topic", "event"]
 

@@ -18,7 +18,8 @@ from cubeyard.runs.queue import QUEUES
 log = structlog.get_logger(__name__)
 
 QUEUES_A_WORKER = 3
-"""How often a worker registers: for exports, for the quick lane, and for the others together."""
+"""Number of times that a worker registers: for exports, for the quick lane, and once for all other
+work."""
 
 
 class Counts(Repository):

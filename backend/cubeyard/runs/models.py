@@ -51,7 +51,7 @@ class RunRow(Base):
     """How often a worker started the run, not counting workers that joined. It is also a fence:
     only the latest attempt can write."""
     deaths: Mapped[int] = mapped_column(Integer, server_default="0")
-    """How many workers in a row died at it without getting further."""
+    """Consecutive workers that died at the run without progress."""
     progress: Mapped[float] = mapped_column(Float, server_default="0")
     progress_at_start: Mapped[float] = mapped_column(Float, server_default="0")
     """Progress of earlier attempts when the latest began: the estimate counts from there."""
@@ -100,7 +100,7 @@ class RunChunkRow(Base):
     written: Mapped[int] = mapped_column(Integer, server_default="0")
     """Points that the holder wrote."""
     deaths: Mapped[int] = mapped_column(Integer, server_default="0")
-    """How many workers in a row died at it without writing a point of it."""
+    """Consecutive workers that died at the chunk without writing a point."""
 
 
 class FrameRow(Base):

@@ -62,7 +62,7 @@ class Begun:
     document: Json | None
     """The document of its experiment; None for a figure."""
     holder: str
-    """Who this worker is at this run."""
+    """This worker's identity in this run."""
     chunk: Chunk | None
     """The first points that it does, if the binding computes them and some are left."""
 

@@ -73,9 +73,9 @@ async def import_file(
     http: Request,
     file: Annotated[bytes, Depends(read_body)],
     name: Annotated[
-        PlainText, Query(max_length=255, description="The file's name, which may say what format it has.")
+        PlainText, Query(max_length=255, description="The file's name, which may indicate its format.")
     ] = "",
-    format: Annotated[Format | None, Query(description="Found out from the file if left out.")] = None,
+    format: Annotated[Format | None, Query(description="By default detected from the file.")] = None,
     servers: Annotated[
         PlainText | None,
         Query(

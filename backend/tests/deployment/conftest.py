@@ -35,5 +35,5 @@ def images(docker: Docker, folder: Path) -> Iterator[Images]:
     yield made
     if os.environ.get("CUBEYARD_TEST_KEEP_IMAGE"):  # for the cluster's tests, which come later
         prepared(docker, made)
-    if not docker.ours:  # an engine of our own goes with all it holds
+    if not docker.ours:  # an engine that we started is removed with its images
         docker.run("image", "rm", "--force", *made.names(), check=False)

@@ -7931,7 +7931,7 @@ export interface components {
             attempts: number;
             /**
              * Deaths
-             * @description How many workers in a row died at it without getting further.
+             * @description Consecutive workers that died at the run without progress.
              */
             deaths: number;
             /** Progress */
@@ -9173,12 +9173,12 @@ export interface components {
             };
             /**
              * At Secs
-             * @description Of the measured time; if left out, when it is ordered.
+             * @description Seconds after the start of the measurement; by default, the upgrade waits for a command.
              */
             at_secs?: number | null;
             /**
              * Step Secs
-             * @description From one switch to the next.
+             * @description Seconds between the upgrades of two switches.
              * @default 0.5
              */
             step_secs: number;
@@ -12037,9 +12037,9 @@ export interface operations {
     import_topology: {
         parameters: {
             query?: {
-                /** @description The file's name, which may say what format it has. */
+                /** @description The file's name, which may indicate its format. */
                 name?: string;
-                /** @description Found out from the file if left out. */
+                /** @description By default detected from the file. */
                 format?: ("graphml" | "gexf" | "dot" | "csv" | "containerlab" | "netbox" | "lldp") | null;
                 /** @description Patterns of names that are servers, with commas between them. */
                 servers?: string | null;
@@ -14286,10 +14286,10 @@ export interface operations {
         parameters: {
             query?: {
                 cursor?: string | null;
-                /** @description Those of this saved plan. */
+                /** @description Experiments of this saved plan. */
                 plan?: string | null;
                 kind?: ("prediction" | "sweep" | "simulation" | "emulation") | null;
-                /** @description Those that ask the same question. */
+                /** @description Experiments with this `content_hash`: the same setup. */
                 content_hash?: string | null;
                 /** @description Words of the name. */
                 q?: string;

@@ -10,8 +10,8 @@ COMMON: Json = {"family": "subways", "type": 1, "l": 4, "clusters": 2, "aggs_per
 BEFORE: Json = {**COMMON, "p": 1, "q": 2}
 AFTER: Json = {**COMMON, "p": 2, "q": 4}
 PAIRS = (("0.0.0", "1.0.0"), ("0.2.0", "1.2.0"))
-"""One server of a rack to one of the other loop: no link above the servers is full, before or
-after."""
+"""Pairs of a rack's server and a server of the other loop. No link above the servers is full,
+before or after the upgrade."""
 LINK_BITS_PER_SEC = 20e6
 CONNECTIONS = 16
 """Connections per pair, so that each of its ports gets some of them."""

@@ -81,11 +81,11 @@ class Events:
     clock: Clock = field(default_factory=Clock)
     server_at: Callable[[str], str | None] = field(default={}.get)
     all: deque[Json] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
-    """Everything taken in, short."""
+    """All recorded events, shortened."""
     moves: deque[Move] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
     """Moves of flows whose path was known."""
     switches: int = 0
-    """How often a flow took another path."""
+    """Number of times that a flow changed its path."""
     paths: dict[int, list[int]] = field(default_factory=dict)
     """The path of each flow that has one, by its row: ids of servers."""
     first_paths: dict[int, list[int]] = field(default_factory=dict)

@@ -158,7 +158,7 @@ def _value(claim: StatedHypothesis, point: Point, result: Mapping[str, Any], bas
     before = whole if isinstance(whole, str) else _plain(plain, whole)
     if isinstance(before, str):
         return before
-    return now / before if before > 0 else "Nothing is carried without faults either, so there is no share of it."
+    return now / before if before > 0 else "The network carries nothing without faults either, so a share is undefined."
 
 
 def _plain(metric: str, result: Mapping[str, Any]) -> float | str:

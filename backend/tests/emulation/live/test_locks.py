@@ -104,7 +104,9 @@ def test_faults_injected_at_once_get_numbers_of_their_own(
 
     def slowly(self: OrderRepository, run_id: str) -> Any:
         result = counted(self, run_id)
-        self._session.execute(text("SELECT pg_sleep(0.02)"))  # others would count the same orders now
+        self._session.execute(
+            text("SELECT pg_sleep(0.02)")
+        )  # without a lock, other clients would count the same orders now
         return result
 
     monkeypatch.setattr(OrderRepository, "injected", slowly)

@@ -229,7 +229,8 @@ def test_an_application_s_own_flow_is_told_by_its_tuple() -> None:
 
 @given(st.integers(0, 2**32))
 def test_sources_take_turns_and_none_holds_more_than_its_share(seed: int) -> None:
-    """A hundred random additions and removals, compared with a single list in order of turns."""
+    """A hundred random additions and removals, compared with a reference that orders a single list
+    by turns."""
     draws, queue = Random(seed), FairQueue[int](3)
     waiting: list[tuple[int, int]] = []
     refused: Counter[int] = Counter()
