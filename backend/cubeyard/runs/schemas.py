@@ -41,7 +41,7 @@ class Run(Model):
     state: RunState
     reason: str = Field(description="Why it failed, or what it waits for; empty when there is nothing to say.")
     attempts: int = Field(description="How often a worker has begun it.")
-    deaths: int = Field(description="How many workers in a row died at it without getting further.")
+    deaths: int = Field(description="Consecutive workers that died at the run without progress.")
     progress: float = Field(ge=0, le=1)
     points_done: int
     points_total: int

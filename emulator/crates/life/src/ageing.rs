@@ -30,7 +30,7 @@ pub enum UnitKind {
 }
 
 impl UnitKind {
-    /// Number of kinds.
+    /// Number of kinds of parts.
     pub const COUNT: usize = 4;
     /// All of them, in order.
     pub const ALL: [UnitKind; UnitKind::COUNT] =

@@ -230,7 +230,6 @@ fn rates(prepared: &Prepared) -> Vec<Value> {
         .collect()
 }
 
-/// The complete document.
 pub(crate) fn document(prepared: &Prepared, lived: &[Lived], measured: &Measured) -> Value {
     let spec = &prepared.spec;
     let mut policies: Vec<Value> = spec

@@ -23,7 +23,7 @@ pub(crate) enum PartKind {
     Pdu,
 }
 
-/// Number of kinds.
+/// Number of kinds of parts.
 pub(crate) const KINDS: usize = 11;
 
 /// The annual failure rate of a kind of part.

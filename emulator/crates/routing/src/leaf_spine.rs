@@ -19,9 +19,7 @@ use crate::random::Draws;
 #[derive(Debug)]
 pub struct LeafSpineRouting {
     servers_per_leaf: u32,
-    /// Leaves per pod.
     leaves: u32,
-    /// Spines per pod.
     spines: u32,
     super_spines: u32,
     uplinks_per_spine: u32,

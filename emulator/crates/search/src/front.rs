@@ -42,7 +42,7 @@ impl Front {
         self.members.iter().map(|(number, _)| *number)
     }
 
-    /// Number of members.
+    /// Number of members of the front.
     pub fn len(&self) -> usize {
         self.members.len()
     }

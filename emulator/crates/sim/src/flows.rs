@@ -25,7 +25,6 @@ pub enum Pattern {
     },
     /// Independent uniform pairs of different servers.
     RandomPairs {
-        /// Number of flows.
         count: u64,
         /// The seed of the pairs.
         seed: u64,

@@ -26,7 +26,6 @@ pub(crate) fn failed_counts(topology: &Topology, failures: &Failures, degraded_l
 }
 
 impl Run<'_> {
-    /// The complete document.
     pub(super) fn document(&self, progress: &Progress) -> Result<Map<String, Value>, PredictError> {
         let topology = self.network.topology();
         let mut document = Map::new();

@@ -149,7 +149,7 @@ impl Calendar {
         &mut self.packets[place as usize]
     }
 
-    /// Number of packets.
+    /// Number of packets in the calendar.
     pub fn used(&self) -> usize {
         self.used
     }

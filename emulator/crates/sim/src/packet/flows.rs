@@ -183,7 +183,6 @@ impl Connection {
 pub struct Early {
     words: Vec<u64>,
     free: Vec<u32>,
-    /// Words per page.
     size: usize,
 }
 

@@ -79,7 +79,7 @@ fn latencies(setup: &Setup<'_>) -> Vec<u64> {
 /// Statistics of the requests in a period.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Answered {
-    /// Number of requests.
+    /// Number of requests in the statistics.
     pub requests: usize,
     /// Number of requests with a response.
     pub answered: usize,
@@ -260,7 +260,6 @@ fn goodput(setup: &Setup<'_>) -> Option<f64> {
     (!core.connections.is_empty() && core.now > 0).then(|| bytes as f64 * 8e-9 / secs(core.now))
 }
 
-/// The complete document.
 pub(super) fn document(setup: &Setup<'_>, seen: &Seen, workload: &Value) -> Map<String, Value> {
     let topology = setup.network.topology();
     let core = &setup.core;

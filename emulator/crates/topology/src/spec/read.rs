@@ -8,7 +8,6 @@ use crate::describe::{Description, Kind, Parameter};
 use crate::family;
 use crate::finding::{Finding, TopologyError};
 
-/// Implements [`TopologySpec::from_json`].
 pub(super) fn from_json(value: &Value) -> Result<TopologySpec, TopologyError> {
     let Value::Object(fields) = value else {
         return Err(fail(

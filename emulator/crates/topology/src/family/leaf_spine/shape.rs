@@ -21,9 +21,7 @@ use crate::topology::{SwitchTier, Topology};
 #[derive(Clone, Debug)]
 pub(crate) struct LeafSpine {
     pods: u32,
-    /// Leaves per pod.
     leaves: u32,
-    /// Spines per pod.
     spines: u32,
     super_spines: u32,
     servers_per_leaf: u32,
