@@ -5,7 +5,7 @@ In: `command.py`, the command and its subcommands; one file for each group of th
 `common.py`, `faults.py`, `workload.py`, `modules.py` and `place.py`, what they share;
 `service_templates/`, what a service of one's own begins with, and its tutorial.
 
-Not in: any work. A command reads its options, calls the same rooms as the API does, and prints.
+Not in: any work. A command reads its options, calls the same packages as the API, and prints.
 
 Planning needs no database: the builtin price books come with the engine. Exit codes: 0 done, 1 an
 error on this machine or a hypothesis that is not met, 2 a request that is not possible (findings on

@@ -22,10 +22,10 @@ db_app = typer.Typer(help="The database's tables.", no_args_is_help=True)
 def token_create(
     name: Annotated[str, typer.Argument(help="The purpose of the token.")] = "from the command line",
     read_only: Annotated[
-        bool, typer.Option("--read-only", help="It may compute and read, and change nothing.")
+        bool, typer.Option("--read-only", help="The token may compute and read, but change nothing.")
     ] = False,
     days: Annotated[
-        int | None, typer.Option(min=1, max=3650, help="It expires after these days; default: never.")
+        int | None, typer.Option(min=1, max=3650, help="The token expires after this number of days; default: never.")
     ] = None,
 ) -> None:
     """Create a token and print it; it cannot be read again."""
@@ -49,7 +49,7 @@ def token_list() -> None:
 
 
 @token_app.command("revoke")
-def token_revoke(token_id: Annotated[str, typer.Argument(help="The id that `token list` shows.")]) -> None:
+def token_revoke(token_id: Annotated[str, typer.Argument(help="The id, as `token list` shows it.")]) -> None:
     """Revoke a token and end its sessions."""
     with explained(), _auth() as service:
         service.revoke(token_id)
@@ -68,7 +68,7 @@ def db_upgrade(revision: Annotated[str, typer.Argument()] = "head") -> None:
 
 @db_app.command("downgrade")
 def db_downgrade(
-    revision: Annotated[str, typer.Argument(help="The revision to go back to; `base` for nothing at all.")],
+    revision: Annotated[str, typer.Argument(help="The revision to go back to; `base` for an empty database.")],
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
 ) -> None:
     """Migrate the tables back. Data of later revisions is lost."""

@@ -30,8 +30,8 @@ def asbuilt(
         list[Path],
         typer.Argument(
             metavar="FILE...",
-            help="A cable schedule or NetBox's cables (csv, xlsx, json), or lldpctl's JSON; several files only of lldpctl, one a device "
-            "and named after it, like h00.json. - is standard input.",
+            help="A cable schedule or NetBox's cables (csv, xlsx, json), or lldpctl's JSON; several files only for lldpctl: a file for each device, "
+            "named after it, like h00.json. - is standard input.",
         ),
     ],
     spec: SpecOption,
@@ -40,7 +40,7 @@ def asbuilt(
         str | None, typer.Option(help="Prefix of every host name, as site.host_prefix in the spec.")
     ] = None,
     host: Annotated[
-        str | None, typer.Option(help="lldpctl of one device: which one it ran on. Default: the file's name.")
+        str | None, typer.Option(help="For lldpctl of a single device: the device. Default: the file's name.")
     ] = None,
     decimal: DecimalOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
@@ -75,7 +75,7 @@ def asbuilt(
 
 
 def _listing(files: list[Path], host: str | None, decimal: Mark | None) -> Listing:
-    """All files as one list. Exits with 2 for one that cannot be read."""
+    """Joins all files to one list. Exits with 2 if a file cannot be read."""
     from cubeyard.reading.cables import Listing, read
     from cubeyard.reading.problems import BadFileError
 
@@ -97,7 +97,7 @@ def _listing(files: list[Path], host: str | None, decimal: Mark | None) -> Listi
     if len(listings) == 1:
         return first
     if odd := next((file for file, listing in zip(files, listings, strict=True) if listing.format != "lldp"), None):
-        refuse(f"{odd} is no output of lldpctl: give one list, or several files of lldpctl.")
+        refuse(f"{odd} is not the output of lldpctl: give a single list, or several files of lldpctl.")
     return Listing(
         "lldp",
         [cable for listing in listings for cable in listing.cables],

@@ -34,9 +34,11 @@ def backup(
 
 def restore(
     file: Annotated[str, typer.Argument(help="A file of `cubeyard backup`, or - for standard input.")],
-    replace: Annotated[bool, typer.Option("--replace", help="Lose what the database holds now.")] = False,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Replace the present content of the database, which is lost.")
+    ] = False,
 ) -> None:
-    """Put a backup into an empty database, and migrate it if it is of an older version."""
+    """Restore a backup into an empty database, and migrate it if it is from an older version."""
     from cubeyard.kit import backup as backups
     from cubeyard.kit import schema
 

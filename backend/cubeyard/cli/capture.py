@@ -1,5 +1,4 @@
-"""`cubeyard capture` and `cubeyard shell`: looking into a run of the server while its packets
-flow."""
+"""`cubeyard capture` and `cubeyard shell`: inspect a live run of the server."""
 
 from __future__ import annotations
 
@@ -60,12 +59,13 @@ def capture(
     ] = None,
     match_port: Annotated[int | None, typer.Option(help="With -w, only from or to this TCP or UDP port.")] = None,
 ) -> None:
-    """Capture the packets of a link or port of a run to a pcapng file, which is kept with the run.
+    """Capture the packets of a link or port of a run to a pcapng file, which is stored with the
+    run.
 
-    A TCP packet can be larger than the MTU: it is seen before the kernel cuts it (segmentation
+    A TCP packet can be larger than the MTU: it is captured before the kernel cuts it (segmentation
     offload).
 
-    Live, in Wireshark: `cubeyard capture RUN --link A/B -w - | wireshark -k -i -`, until the run,
+    For Wireshark: `cubeyard capture RUN --link A/B -w - | wireshark -k -i -`, until the run,
     the link or Wireshark ends.
     """
     for name, path in (("-o", output), ("-w", live)):
@@ -141,8 +141,8 @@ def _checked(kind: Any, asked: dict[str, Any]) -> Any:
 
 
 def _stream(run: str, asked: dict[str, Any], to: Path) -> None:
-    """Write packets while they flow, to a file or to the program behind a pipe, until one of the
-    ends has enough."""
+    """Write packets while they flow, to a file or to the program behind a pipe, until either end
+    closes."""
     from cubeyard.emulation.fabric.hosts import Hosts
     from cubeyard.emulation.fabric.place import Place
     from cubeyard.emulation.live.packets.schemas import StreamRequest
@@ -157,7 +157,7 @@ def _stream(run: str, asked: dict[str, Any], to: Path) -> None:
             watched = session_service(session, settings).watched(run, hosts, request)
         seen = Seen(watched)
         try:
-            # Not closed with the standard output, which the interpreter closes at its end.
+            # A separate descriptor, because the interpreter closes standard output at its end.
             with os.fdopen(os.dup(1), "wb", 0) if to == PIPE else to.open("wb", 0) as file:
                 asyncio.run(_pour(watched, seen, file))
             reason = seen.end().reason
@@ -167,7 +167,7 @@ def _stream(run: str, asked: dict[str, Any], to: Path) -> None:
             reason = "The reader has left."
         except OSError as error:
             refuse(f"--write cannot be written: {error.strerror or error}: {to}")
-    missed = f", {seen.end().missed} more came faster than they were read" if seen.end().missed else ""
+    missed = f", {seen.end().missed} more arrived faster than they were read" if seen.end().missed else ""
     errors.print(f"{seen.packets} packets of {watched.target.name}{missed}. {reason}", highlight=False)
 
 

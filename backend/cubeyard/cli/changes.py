@@ -1,4 +1,4 @@
-"""`cubeyard changes`: who changed what and when, from the server's database."""
+"""`cubeyard changes`: the change log, from the server's database."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ from cubeyard.kit.ids import PATTERN
 
 MAX_LIMIT = 200
 WIDTH = 200
-"""Columns of the table where the output is no terminal: nothing is cut for a program that reads
-it."""
+"""Width of the table if the output is no terminal: programs need all of the text."""
 Kind = StrEnum("Kind", list(get_args(ChangeKind)))
 
 
@@ -27,18 +26,20 @@ def changes(
         str | None,
         typer.Option(help="Only changes of the saved plan with this id, and of its notes, cabling and runs."),
     ] = None,
-    kind: Annotated[list[Kind] | None, typer.Option(help="Only of these kinds of things; may be repeated.")] = None,
-    who: Annotated[str | None, typer.Option(help="Only by the token of this name.")] = None,
-    words: Annotated[str, typer.Option("--words", "-w", help="Words of the name or the detail.")] = "",
+    kind: Annotated[
+        list[Kind] | None, typer.Option(help="Only changes of objects of these kinds; may be repeated.")
+    ] = None,
+    who: Annotated[str | None, typer.Option(help="Only changes by the token with this name.")] = None,
+    words: Annotated[str, typer.Option("--words", "-w", help="Text in the name or the detail.")] = "",
     limit: Annotated[int, typer.Option(min=1, max=MAX_LIMIT, help="The number of latest changes to list.")] = 50,
     cursor: Annotated[
         str | None, typer.Option(help="Continue after an earlier list: the `next` of its --json.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="As `GET /api/v1/changes` answers.")] = False,
 ) -> None:
-    """List who changed what and when, the latest first."""
+    """List changes with author and time, the latest first."""
     if plan is not None and re.match(PATTERN, plan) is None:
-        refuse(f"--plan {plan} is no plan's id. `GET /api/v1/plans` and the page's address have it.")
+        refuse(f"--plan {plan} is not the id of a plan. `GET /api/v1/plans` and the page's address have it.")
     settings = settings_of()
     quiet_logs(settings)
     with explained(), open_database(settings) as database:

@@ -56,14 +56,13 @@ def chip_check(
     bcube: Bcube = None,
     server: Server = None,
     in_kernel: Annotated[
-        bool, typer.Option("--kernel", help="With --bcube: also whether the chip in the kernel can run it.")
+        bool, typer.Option("--kernel", help="With --bcube: also check whether the chip in the kernel can run it.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Check a program: its limits, and what of each table it takes. Exits with 2 for one that
-    cannot be.
+    """Check a program: its limits, and its use of each table. Exits with 2 if it is not valid.
 
-    With --bcube it is checked for every server, its neighbours alive and dead.
+    With --bcube it is checked for every server, with neighbours alive and dead.
     """
     text = read_text(file)
     if bcube is not None:
@@ -163,14 +162,14 @@ def chip_set(
         str, typer.Argument(help="Calls as text, like SetVIfTable(3, NULL, NULL, 2); - for standard input.")
     ],
 ) -> None:
-    """Call the chip of a server of a run while packets flow: tables, interfaces and keys, all at
-    once or not at all."""
+    """Call the chip of a server of a run while packets flow: tables, interfaces and keys, all in
+    one step or none."""
     chip_live.execute(run, server, read_text(file))
 
 
 @chip_app.command("socket")
 def chip_socket(run: Run, server: OfRun) -> None:
-    """Print where a program finds the chip of a server of a run: the socket to mount into its
+    """Print the path of the socket for a server's chip in a run: the socket to mount into its
     container as /run/cubeyard/chip.sock.
 
     docker run --network none --cap-drop ALL --mount
@@ -193,9 +192,9 @@ def chip_cache(
     as_json: AsJson = False,
 ) -> None:
     """Cache responses of a service in a relay of a run, until Ctrl-C or the run's end: its chip
-    takes requests for what is kept out of the stream, and this program answers them. The run
-    has --dataplane serverswitch (or serverswitch-software) and the chip program bcube-cache.chip.
-    """
+    diverts requests that have a cached response, and this program answers them. The run must
+    have --dataplane serverswitch (or serverswitch-software) and the chip program
+    bcube-cache.chip."""
     chip_live.cache(run, server, port, max_age, as_json=as_json)
 
 
@@ -217,7 +216,7 @@ def chip_trace(
     packet: Annotated[
         str | None, typer.Option(help="The packet in hexadecimal digits; @FILE reads them from a file.")
     ] = None,
-    port: Annotated[int, typer.Option(min=0, max=7, help="The port that it comes in by.")] = 0,
+    port: Annotated[int, typer.Option(min=0, max=7, help="The port by which it arrives.")] = 0,
     bcube: Annotated[str | None, typer.Option(help="Follow a packet through a BCube's chips instead: n,k.")] = None,
     source: Annotated[str | None, typer.Option("--from", help="With --bcube: the source, like 00.")] = None,
     destination: Annotated[str | None, typer.Option("--to", help="With --bcube: the destination, like 13.")] = None,
@@ -229,7 +228,7 @@ def chip_trace(
     as_json: AsJson = False,
 ) -> None:
     """Step a packet through a chip with a program, through the chips of a BCube's servers, or
-    through the chip of a server of a run as it is now. Exits with 1 if it is lost."""
+    through a server's chip in a live run. Exits with 1 if it is lost."""
     if run is not None:
         if file is not None or bcube is not None or packet is None or server is None:
             refuse("--run takes --server, --packet and --port, and neither a program nor --bcube.")
@@ -251,7 +250,7 @@ def chip_portland(
     source: Annotated[str, typer.Option("--from", help="A host of the fat-tree of four ports, like 000.")] = "000",
     destination: Annotated[str, typer.Option("--to", help="Another host, like 311.")] = "311",
     port: Annotated[
-        int, typer.Option(min=0, max=65_535, help="The UDP port that it sends from: it chooses among equal ways.")
+        int, typer.Option(min=0, max=65_535, help="Its UDP source port, which selects one of the equal paths.")
     ] = 0,
     fail: Annotated[
         list[str] | None,
@@ -389,14 +388,14 @@ def _print_trace(console: Console, trace: Json) -> None:
 
 
 def _at(bcube: str | None, server: str | None) -> ChipServer | None:
-    """The server that a program is executed for. Exits with 2 for a server of no BCube."""
+    """The server that a program is executed for. Exits with 2 without a BCube."""
     if bcube is None and server is not None:
-        refuse("--server is one of a BCube's: give --bcube too.")
+        refuse("--server names a server of a BCube: give --bcube too.")
     return None if bcube is None else (_bcube(bcube), server)
 
 
 def _changes(step: dict[str, Any]) -> list[str]:
-    """The lines of a changed packet in which a byte is other than before, such bytes in bold."""
+    """The lines of a changed packet that have changed bytes, with these in bold."""
     after, changed = step.get("after"), set(step.get("changed", []))
     if after is None:
         return []
@@ -413,8 +412,8 @@ def _changes(step: dict[str, Any]) -> list[str]:
 
 
 def _of(file: str, what: str, work: Any) -> Any:
-    """The program as the engine reads it. Exits with 2 and every mistake, as FILE:LINE:COLUMN where
-    it has a place."""
+    """The program as the engine reads it. Exits with 2 and prints all errors, with FILE:LINE:COLUMN
+    if known."""
     try:
         return work(Engine(settings_of()))
     except PlanRejectedError as error:
@@ -436,5 +435,5 @@ def _bcube(text: str) -> Json:
     """n and k of `4,1`. Exits with 2 for anything else."""
     n, comma, k = text.partition(",")
     if not comma or not n.strip().isdecimal() or not k.strip().isdecimal() or len(text) > 12:
-        refuse(f"{text!r} is no BCube: write n and k, like 4,1.")
+        refuse(f"{text!r} is not a BCube: write n and k, like 4,1.")
     return {"family": "bcube", "n": int(n), "k": int(k)}

@@ -28,8 +28,7 @@ ROWS = 64
 
 @contextmanager
 def chip_of(run: str, server: str) -> Iterator[ServerChip]:
-    """The chip of a server of a run. Exits with the problem's words for one that does not
-    answer."""
+    """The chip of a server of a run. Exits with the error message if it does not answer."""
     from cubeyard.emulation.fabric.hosts import Hosts
     from cubeyard.emulation.fabric.place import Place
 
@@ -84,14 +83,14 @@ def dump(run: str, server: str) -> str:
 
 
 def socket(run: str, server: str) -> str:
-    """Where the server's socket for programs is."""
+    """The path of the server's socket for programs."""
     with chip_of(run, server) as chip:
         return chip.socket()
 
 
 def cache(run: str, server: str, port: int, max_age_secs: float, *, as_json: bool) -> None:
-    """A cache next to the server until Ctrl-C, the end by SIGTERM, or the end of the run; then what
-    it has done."""
+    """A cache next to the server until Ctrl-C, the end by SIGTERM, or the end of the run; then
+    prints its counters."""
     from cubeyard.chip.relayed_cache import RelayedCache
     from cubeyard.chip.serverswitch import ChipError, ServerSwitch
     from cubeyard.cli.common import refuse
@@ -124,7 +123,7 @@ def execute(run: str, server: str, calls: str) -> None:
 
 
 def trace(run: str, server: str, port: int, packet: str) -> Json:
-    """A packet's steps by the chip's tables as they are now."""
+    """A packet's steps through the chip's current tables."""
     from pydantic import ValidationError
 
     from cubeyard.cli.common import refuse

@@ -1,4 +1,4 @@
-"""The command `cubeyard`: its options, and which function does which subcommand.
+"""The command `cubeyard`: its options, and the function of each subcommand.
 
 The file of a subcommand is imported when that subcommand runs: a plan starts without the web
 server, the database and the emulator, and the list of subcommands without any of them.
@@ -24,8 +24,8 @@ from cubeyard.cli.subcommands import SUBCOMMANDS
 
 
 def _refusing(command: Any) -> None:
-    """Has a command and its subcommands refuse values that no option means: nan and inf, which JSON
-    does not have, and the next option in place of a value."""
+    """Makes a command and its subcommands reject values that are never meant: nan and inf, which
+    JSON does not have, and an option in place of a value."""
     work = command.callback
 
     def checked(**options: Any) -> Any:
@@ -47,8 +47,8 @@ def _refusing(command: Any) -> None:
 
 
 def _installed(name: str) -> bool:
-    """Whether the packages of a subcommand are here: those of the server are not where Cubeyard was
-    installed for notebooks."""
+    """Whether the packages of a subcommand are installed: an installation for notebooks lacks those
+    of the server."""
     with suppress(ModuleNotFoundError):
         if find_spec("uvicorn") is not None:
             return True  # the server's packages come together; to import every command would take a second
@@ -62,7 +62,7 @@ def _installed(name: str) -> bool:
 
 
 def _missing_package(error: ModuleNotFoundError) -> str | None:
-    """The package that is not installed; None for a module of our own."""
+    """The package that is not installed; None for a module of Cubeyard."""
     package = (error.name or "cubeyard").partition(".")[0]
     return None if package == "cubeyard" else package
 
@@ -72,7 +72,7 @@ class Subcommands(TyperGroup):
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
-        self.suggest_commands = False  # it would look among the commands that are loaded
+        self.suggest_commands = False  # the default looks only among loaded commands
         self.lists = False
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
@@ -119,7 +119,7 @@ app = typer.Typer(
 
 
 def run() -> None:
-    """Read the arguments and do the subcommand. Exits with its code."""
+    """Read the arguments and run the subcommand. Exits with its code."""
     output.prepare()
     try:
         try:
@@ -144,11 +144,11 @@ def run() -> None:
         )
         raise SystemExit(1) from None
     except BrokenPipeError:
-        # The reader has closed (`| head`). Python would complain once more at exit.
+        # The reader has closed (`| head`). Otherwise Python prints another error at exit.
         sys.stderr.close()
         raise SystemExit(1) from None
     except OSError as error:
-        # A file or folder that is missing, full or not ours. Others keep their traceback.
+        # A file or folder is missing, full or not accessible. Other errors keep their traceback.
         if error.filename is None and error.errno not in output.DISK:
             raise
         where = f": {error.filename}" if error.filename is not None else ""
@@ -158,7 +158,8 @@ def run() -> None:
 
 def _version(wanted: bool) -> None:
     if wanted:
-        # Not by `cubeyard.engine`, which takes ten times as long to import as all the rest of this.
+        # Not imported from `cubeyard.engine`, which takes ten times as long as all other imports
+        # here.
         import cubeyard_engine
 
         print(f"cubeyard {__version__}, engine {cubeyard_engine.engine_build()}")

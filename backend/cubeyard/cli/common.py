@@ -113,7 +113,7 @@ def refuse(message: str) -> NoReturn:
 
 
 def confirmed(question: str) -> bool:
-    """A yes at a terminal."""
+    """Whether the user answers yes at a terminal."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return False
     errors.print(f"{question} [y/N] ", end="", markup=False)
@@ -122,8 +122,8 @@ def confirmed(question: str) -> bool:
 
 @contextmanager
 def explained() -> Iterator[None]:
-    """Prints an error of the context in words and exits: 2 for a request that is not possible, 1
-    for a database that fails."""
+    """Prints an error of the context as a message and exits: 2 for a request that is not possible,
+    1 for a database that fails."""
     try:
         yield
     except PlanRejectedError as error:
@@ -153,8 +153,8 @@ def _in_words(error: ProblemError) -> str:
 
 
 def _database_errors() -> tuple[type[Exception], ...]:
-    """Errors of a database. A module that is not loaded has raised none, and need not be loaded to
-    find that out."""
+    """The types of errors of a database. A module that is not loaded cannot have raised one, so it
+    is not imported here."""
     names = {"cubeyard.kit.embedded": "EmbeddedPostgresError", "sqlalchemy.exc": "OperationalError"}
     return tuple(getattr(sys.modules[module], name) for module, name in names.items() if module in sys.modules)
 
@@ -188,7 +188,7 @@ _STYLES = {"error": "bold red", "warning": "yellow", "info": "cyan"}
 
 
 def read_json(text: str, where: str) -> Any:
-    """An option that holds JSON. Exits with 2 if it does not."""
+    """An option whose value is JSON. Exits with 2 if it is not."""
     try:
         return loads(text)
     except ValueError as error:
@@ -214,7 +214,7 @@ def distinct_seeds(seeds: list[int]) -> list[int]:
 
 
 def print_seeds(console: Console, document: Json, columns: Mapping[str, str]) -> None:
-    """The numbers of each seed, where there are several: fields of their documents, by title."""
+    """The numbers of each seed if there are several: fields of their documents, by title."""
     if len(results := document.get("by_seed") or []) < 2:
         return
     table = Table("Seed", *columns, box=None)
@@ -227,7 +227,7 @@ def print_seeds(console: Console, document: Json, columns: Mapping[str, str]) ->
 
 
 def print_finding(console: Console, one: Mapping[str, Any]) -> None:
-    """A finding of the engine: where, what, what to do, and its fix as a JSON merge patch."""
+    """A finding of the engine: place, message, hint, and its fix as a JSON merge patch."""
     style = _STYLES.get(one["severity"], "bold")
     hint = f" {one['hint']}" if one.get("hint") else ""
     console.print(
@@ -243,7 +243,7 @@ def print_finding(console: Console, one: Mapping[str, Any]) -> None:
 
 @contextmanager
 def progress(title: str) -> Iterator[OnProgress]:
-    """A bar on standard error; where that is no terminal, a line now and then."""
+    """A progress bar on standard error; without a terminal, occasional lines."""
     if not sys.stderr.isatty():
         yield _lines(title)
         return
@@ -271,7 +271,7 @@ def _lines(title: str) -> OnProgress:
 
 
 def read_text(file: str) -> str:
-    """A file's text, or standard input's for `-`. Exits with 2 where it cannot be read."""
+    """A file's text, or standard input's for `-`. Exits with 2 if it cannot be read."""
     try:
         raw = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
         return strict(raw)

@@ -50,9 +50,9 @@ from cubeyard.reading.units import NoAmountError, Unit, amount, stated
 
 HYPOTHESIS = re.compile(r"^(?P<metric>[a-z-]+)\s*(?:>=|<=)\s*(?P<bound>.+?)(?:\s+for\s+(?P<secs>.+))?$")
 BOUNDS: dict[str, Unit] = {"bit/s": "bit/s", "s": "s", "of baseline": ""}
-"""How a bound is read, by the unit of its metric; the others are plain numbers."""
+"""How to read a bound, by the unit of its metric; other units are plain numbers."""
 WHOLE = ("none", "machine")
-"""With other causes a faithful measurement is below the prediction, and not green."""
+"""With other causes, a faithful measurement below the prediction is not shown in green."""
 STYLES = {"faithful": "green", "host-limited": "yellow", "unknown": "yellow"}
 OUTCOMES = {
     "held": ("green", "Hypothesis met"),
@@ -75,7 +75,7 @@ def emulate(
         ),
     ] = "all-to-all",
     link_rate: Annotated[str, typer.Option(help="Rate of every link, like 100M or 1G.")] = "100M",
-    seconds: Annotated[float, typer.Option(help="How long the workload is measured.")] = 30.0,
+    seconds: Annotated[float, typer.Option(help="Seconds of measurement.")] = 30.0,
     fault: Annotated[
         list[str] | None,
         typer.Option(
@@ -84,7 +84,7 @@ def emulate(
         ),
     ] = None,
     hypothesis: Annotated[
-        str | None, typer.Option(help="Like 'goodput-share>=0.6 for 2s': not met for that long, the run ends.")
+        str | None, typer.Option(help="Like 'goodput-share>=0.6 for 2s': if it is not met for this time, the run ends.")
     ] = None,
     mode: Annotated[
         str, typer.Option(help="containers, or namespaces where there is no Docker engine.")
@@ -124,13 +124,13 @@ def emulate(
         typer.Option(help="unicast; or complete-graph, spanning-trees, pipeline for one-to-several and one-to-all."),
     ] = "unicast",
     queues: Annotated[
-        str, typer.Option(help="At the ends of links: shared by all flows, or fair, one for each flow.")
+        str, typer.Option(help="Queues at the ends of links: shared by all flows, or fair, with a queue for each flow.")
     ] = "shared",
     balance: Annotated[
         str,
         typer.Option(
             help="Where switches are routers: ecmp; wcmp to spread flows in proportion to link rates; lb, with Subways of types "
-            "1 and 2, by the load that controllers see; detour, the same and around hot racks by the ToRs of others."
+            "1 and 2, by the load that controllers measure; detour, the same and around hot racks through other racks' ToRs."
         ),
     ] = "ecmp",
     upgrade_to: Annotated[
@@ -140,13 +140,13 @@ def emulate(
         ),
     ] = None,
     within: Annotated[
-        str | None, typer.Option("--slice", help="Only the BCube_1 around this server, of a larger plan.")
+        str | None, typer.Option("--slice", help="Run only the BCube_1 around this server of a larger plan.")
     ] = None,
     service_file: Annotated[
         list[str] | None,
         typer.Option(
             "--service-file",
-            help="A service of your own on every server of a torus: a WebAssembly or Python file, or NAME=FILE. Can be repeated.",
+            help="A service of yours on every server of a torus: a WebAssembly or Python file, or NAME=FILE. Can be repeated.",
         ),
     ] = None,
     service_message: Annotated[
@@ -159,7 +159,7 @@ def emulate(
     image: Annotated[
         str | None,
         typer.Option(
-            help="A program of your own in an image: a second container of servers, with their network. Not with namespaces."
+            help="A program of yours in an image: a second container of servers, with their network. Not with namespaces."
         ),
     ] = None,
     image_command: Annotated[
@@ -169,9 +169,7 @@ def emulate(
     image_env: Annotated[
         list[str] | None, typer.Option(help="NAME=VALUE for it, in addition to the image's. Can be repeated.")
     ] = None,
-    image_servers: Annotated[
-        str | None, typer.Option(help="Which servers have it, like 00,01; all if left out.")
-    ] = None,
+    image_servers: Annotated[str | None, typer.Option(help="Servers that get it, like 00,01; default: all.")] = None,
     option: Annotated[
         list[str] | None,
         typer.Option("--set", help="Any further field of `emulation`, as NAME=JSON. Can be repeated."),
@@ -179,13 +177,13 @@ def emulate(
     seed: Annotated[int, typer.Option(min=0, max=MAX_SEED, help="Seed of every random choice.")] = 7,
     fit: Annotated[
         bool,
-        typer.Option("--fit", help="Run a part of a plan that is too large, and print which part."),
+        typer.Option("--fit", help="If the plan is too large, run a part of it, and print the part."),
     ] = False,
     servers: Annotated[
         int | None, typer.Option(min=2, max=1024, help="With --fit: the most servers of the part.")
     ] = None,
     yes: Annotated[
-        bool, typer.Option("--yes", help="With --fit: leave out what names devices outside, without asking.")
+        bool, typer.Option("--yes", help="With --fit: leave out settings that name devices outside, without a prompt.")
     ] = False,
     series: Annotated[
         Path | None,
@@ -259,14 +257,14 @@ def emulate(
 
 
 def _as_csv(columns: Json) -> bytes:
-    """A line of the columns' names, then a line for each time."""
+    """A line with the names of the columns, then a line for each time."""
     rows = [columns.keys(), *zip(*columns.values(), strict=True)]
     return "".join(f"{','.join(map(str, row))}\n" for row in rows).encode()
 
 
 def _exit_status(document: Json) -> int:
-    """As of `scenario run`; a run without a hypothesis is judged by its faults alone, and with an
-    upgrade only if that was finished."""
+    """As in `scenario run`. A run without a hypothesis is judged by its faults alone, and with an
+    upgrade only if the upgrade was finished."""
     outcome = document["verdict"]["outcome"]
     if outcome in ("none", "held") and unfinished_in_words(document.get("upgrade")):
         return EXIT_STATUS["not-tested"]

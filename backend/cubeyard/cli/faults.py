@@ -21,12 +21,12 @@ def read_fault(text: str) -> Json:
 
 
 def print_empty(engine: Engine, spec: Json, faults: Sequence[Json], texts: Sequence[str], seed: int) -> None:
-    """Prints on standard error the faults, by the texts of their options, that strike nothing: a
-    small share of a few devices is none."""
+    """Prints on standard error the options of faults that affect nothing: a small share of a few
+    devices rounds to none."""
     drawn = [fault["target"] for fault in faults]
     if all("names" in target for target in drawn):
         return
     struck = engine.fault_targets(spec, [{"target": target} for target in drawn], seed)
     for text, target, hit in zip(texts, drawn, struck, strict=True):
         if target.get("ratio") != 0 and not hit["nodes"] and not hit["links"]:
-            errors.print(f"{text}: this strikes nothing, its share of these devices is none.", markup=False)
+            errors.print(f"{text}: this affects nothing: its share of these devices rounds to none.", markup=False)

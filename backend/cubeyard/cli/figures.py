@@ -37,12 +37,12 @@ def figures(
 
 def figure(
     figure_id: Annotated[str, typer.Argument(metavar="ID", help="A figure that `cubeyard figures` lists.")],
-    seeds: Annotated[int | None, typer.Option(min=1, help="How many seeds; the figure's own if left out.")] = None,
+    seeds: Annotated[int | None, typer.Option(min=1, help="Number of seeds; default: the figure's.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the figure as JSON.")] = False,
     whole: Annotated[
         bool,
         typer.Option(
-            "--whole", help="With all of the paper's data, for a figure that simulates a part of it otherwise: minutes."
+            "--whole", help="Simulate all of the paper's data, which takes minutes; default for some figures: a part."
         ),
     ] = False,
     brevity: Annotated[

@@ -19,7 +19,7 @@ DecimalOption = Annotated[
     typer.Option(
         "--decimal",
         metavar="point|comma",
-        help="The decimal mark of the file's numbers. Default: judged by all of them.",
+        help="The decimal mark of the file's numbers. Default: detected from all numbers.",
     ),
 ]
 

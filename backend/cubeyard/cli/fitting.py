@@ -10,7 +10,7 @@ from rich.markup import escape
 from cubeyard.cli.common import confirmed, errors, refuse
 from cubeyard.engine import Engine, Json
 
-HOW = "With --servers N another number is taken."
+HOW = "--servers N takes another number."
 
 
 @dataclass(frozen=True)
@@ -18,12 +18,12 @@ class Taken:
     """The size of the part to emulate."""
 
     servers: int | None
-    """At most; chosen if None."""
+    """The largest number of servers; None: chosen automatically."""
     yes: bool
-    """Leave out what names devices outside, without asking."""
+    """Leave out settings that name devices outside, without a prompt."""
 
     def of(self, engine: Engine, document: Json) -> Json:
-        """The experiment's document that is run. Prints what it takes. Exits with 2 if the user
+        """The experiment's document to run. Prints the emulated part. Exits with 2 if the user
         answers no."""
         from cubeyard.emulation.setup.fitting.fit import fit
 
@@ -34,5 +34,5 @@ class Taken:
             lines = [f"  {left_out.field}: {left_out.value}. {left_out.message}" for left_out in result.outside]
             errors.print(escape("\n".join(["These are outside the emulated part:", *lines])), highlight=False)
             if not self.yes and not confirmed("Leave them out?"):
-                refuse("Nothing was started. Leave them out with --yes, or name devices that are taken.")
+                refuse("Nothing was started. Leave them out with --yes, or name devices in the emulated part.")
         return result.document

@@ -13,7 +13,7 @@ from cubeyard.cli.common import refuse
 
 Json = dict[str, Any]
 BETWEEN_NAMES = re.compile(r",(?![^<\[(]*[>\])])")
-"""A comma that is in no name: some families call servers <0,1>."""
+"""A comma outside a name: some families call servers <0,1>."""
 
 
 def read_image(image: str | None, command: str | None, variables: list[str], servers: str | None) -> list[Json]:

@@ -53,17 +53,17 @@ def life(
         list[str] | None,
         typer.Option(help="The smallest acceptable rest: servers=0.9 or abt=0.5, as shares of the start."),
     ] = None,
-    step_months: Annotated[int, typer.Option(help="Between two points of a curve.")] = 1,
+    step_months: Annotated[int, typer.Option(help="Months between two points of a curve.")] = 1,
     visit_price: Annotated[
         float | None,
         typer.Option(help="Cost of a visit in addition to parts and labour, in the price book's currency."),
     ] = None,
-    routing: Annotated[str | None, typer.Option(help="A routing scheme; the family's own by default.")] = None,
+    routing: Annotated[str | None, typer.Option(help="A routing scheme; default: the family's.")] = None,
     exact_states: Annotated[
         int | None, typer.Option(help="States whose throughput is computed; the others are interpolated.")
     ] = None,
     catalog: Annotated[str | None, typer.Option(help="A price book: a builtin one or a JSON file.")] = None,
-    rates: Annotated[bool, typer.Option("--rates", help="List how often parts fail, with sources.")] = False,
+    rates: Annotated[bool, typer.Option("--rates", help="List the failure rates of parts, with sources.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the document as JSON.")] = False,
 ) -> None:
     """Simulate years of failures and repairs of a plan. Exits with 2 for a plan that cannot be
@@ -113,7 +113,7 @@ def _number(text: str, option: str) -> tuple[str, float]:
     try:
         return (matched or [])[1], float((matched or [])[2])
     except (IndexError, ValueError):
-        refuse(f"{option} {text!r} is no name and number: write it like disk=0.02.")
+        refuse(f"{option} {text!r} is not a name and a number: write it like disk=0.02.")
 
 
 def _policies(visits: list[float], below: list[float], spares: str | None) -> list[Json]:

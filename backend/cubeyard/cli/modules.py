@@ -1,4 +1,4 @@
-"""Services that users write, for the command line: their files, folders to begin with, trials, and
+"""Services that users write, for the command line: their files, template folders, trials, and
 messages while `emulate` runs."""
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ keys."""
 
 
 def read_module(path: str) -> bytes:
-    """A module's file. Exits with 2 where it cannot be read."""
+    """A module's file. Exits with 2 if it cannot be read."""
     try:
         return Path(path).read_bytes()
     except OSError as error:
@@ -77,7 +77,7 @@ def _name_of(path: str) -> str:
 
 
 def read_messages(given: list[str], services: list[str]) -> list[tuple[str, str]]:
-    """`NAME=TEXT`: to which of the services, and what. Exits with 2 for anything else."""
+    """`NAME=TEXT`: the service and the message. Exits with 2 for anything else."""
     messages = []
     for text in given:
         name, sign, message = text.partition("=")
@@ -97,7 +97,7 @@ def with_key(text: str, network: Network, draws: random.Random) -> str:
 def send_messages(
     socket: Path, run_id: str, network: Network, messages: Iterable[tuple[str, str]], *, seed: int
 ) -> None:
-    """Every message to every server's instance. Raises where the fabric refuses one."""
+    """Every message to every server's instance. Raises if the fabric refuses a message."""
     from cubeyard.emulation.fabric.client import FabricClient
 
     draws = random.Random(seed)  # noqa: S311 - keys of a demonstration, the same for a seed
@@ -117,7 +117,7 @@ def answers(events: list[Json]) -> Iterator[tuple[float, str, str]]:
 
 
 def print_answers(console: Console, events: list[Json]) -> None:
-    """The first answers of services, and how many there were."""
+    """The first answers of services, and their number."""
     message = list(answers(events))
     for at, service, answer in message[:SHOWN_ANSWERS]:
         console.print(f"  [dim]{at:.2f} s  {escape(service)}[/dim]  {escape(answer)}", highlight=False)

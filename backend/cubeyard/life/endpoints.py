@@ -36,7 +36,7 @@ Service = Annotated[LifeService, Depends(get_service)]
 
 
 @router.get(
-    "/rates", operation_id="list_failure_rates", summary="How often parts fail, with sources", responses=responses()
+    "/rates", operation_id="list_failure_rates", summary="Failure rates of parts, with sources", responses=responses()
 )
 def list_failure_rates(service: Service) -> schemas.FailureRateList:
     return service.rates()
@@ -45,7 +45,7 @@ def list_failure_rates(service: Service) -> schemas.FailureRateList:
 @router.get(
     "/example",
     operation_id="get_life_example",
-    summary="The answer of an example, the paper's container over five years, which comes with the program",
+    summary="A built-in example result: the paper's container over five years",
     responses=responses(),
 )
 def get_life_example() -> ExampleResult:

@@ -25,12 +25,12 @@ class LifeQuestion(Model):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [EXAMPLE]})
 
     plan: dict[str, Any] = Field(description="A plan spec or a topology spec; or `{id, revision}` of a saved plan.")
-    years: float = Field(default=5, description="How long, up to 30.")
-    seeds: int = Field(default=200, description="How many lives, up to 2,000.")
+    years: float = Field(default=5, description="Simulated years, up to 30.")
+    seeds: int = Field(default=200, description="Number of lives, up to 2,000.")
     first_seed: int = Field(
         default=1, ge=0, le=MAX_INTEGER - 2_000, description="The first life's seed; the others follow."
     )
-    step_months: int = Field(default=1, description="Between two points of a curve, 1 to 12.")
+    step_months: int = Field(default=1, description="Months between two points of a curve, 1 to 12.")
     rates: dict[str, float] = Field(
         default={},
         max_length=32,
@@ -46,8 +46,8 @@ class LifeQuestion(Model):
     policies: list[dict[str, Any]] = Field(
         default=[{}],
         max_length=6,
-        description="Who repairs what: `{name, visit_months, visit_below, lead_months, spares}`; `{}` is sealed. `spares` counts "
-        "servers, switches, cables and PDUs for the whole life. The first is what the others are compared with.",
+        description="Repair policies: `{name, visit_months, visit_below, lead_months, spares}`; `{}` is sealed. `spares` counts "
+        "servers, switches, cables and PDUs for the whole life. The others are compared with the first.",
     )
     floors: dict[str, float] = Field(
         default={},
@@ -56,9 +56,10 @@ class LifeQuestion(Model):
     visit_price: float | None = Field(
         default=None, description="Cost of a visit in addition to parts and labour, in the price book's currency."
     )
-    routing: str | None = Field(default=None, description="A routing scheme; the family's own when left out.")
+    routing: str | None = Field(default=None, description="A routing scheme; default: the family's.")
     exact_states: int | None = Field(
-        default=None, description="States whose throughput is computed, 2 to 20,000; by the plan's size when left out."
+        default=None,
+        description="Number of states whose throughput is computed, 2 to 20,000; the default depends on the plan's size.",
     )
 
 
@@ -68,7 +69,7 @@ class LifeEvent(Model):
     event: Literal["plan", "progress", "servers", "result", "problem"]
     data: str = Field(
         description="JSON. `plan`: the plan; `progress`: lives or states done; `servers`: the curves of one policy that are exact "
-        "for every seed; `result`: everything, throughput and costs too; `problem`: why there is none."
+        "for every seed; `result`: everything, throughput and costs too; `problem`: the error."
     )
 
 

@@ -39,6 +39,6 @@ class LifeService:
             raise field_error("body.plan", asked, "A saved plan is named by id and revision alone.", hint=hint)
         if number is not None and (not isinstance(number, int) or isinstance(number, bool) or not 0 < number < 2**31):
             hint = "Give a whole number from 1 on, or leave it out for the newest."
-            raise field_error("body.plan.revision", number, "The revision is not a number of one.", hint=hint)
+            raise field_error("body.plan.revision", number, "The revision is not a revision number.", hint=hint)
         _, revision = self._plans.read(asked["id"], number)
         return revision.spec, self._catalog.pin(revision.book, revision.book_version).content

@@ -46,7 +46,7 @@ def book_named(engine: Engine, name: str | Mapping[str, object]) -> Json:
             book = loads(Path(name).read_bytes())
         except (OSError, ValueError) as error:
             message = (
-                f"There is no builtin price book {name}, and it is no JSON file that can be read ({error}). "
+                f"There is no builtin price book {name}, and no JSON file of this name can be read ({error}). "
                 f"There are: {', '.join(books)}."
             )
             raise field_error("catalog", name, message, limit=f"one of {', '.join(books)}") from error

@@ -85,7 +85,7 @@ def preview_plan(service: Service, engine: EngineOf, request: schemas.PreviewReq
 @plans.post(
     "/paths",
     operation_id="find_paths",
-    summary="The parallel paths of two servers, with parts of the plan taken away",
+    summary="The parallel paths of two servers, with parts of the plan removed",
     response_model=schemas.ServerPaths,
     responses=responses(),
 )
@@ -105,7 +105,7 @@ def list_plans(
         schemas.PlanOrder,
         Query(
             description="By `created_at`, pages list each plan once, also while plans are added and changed; by `updated_at`, a plan "
-            "that is changed meanwhile may be missing. Keep it from page to page."
+            "that is changed meanwhile may be missing. Use the same value for all pages."
         ),
     ] = "created_at",
 ) -> schemas.PlanList:
@@ -236,7 +236,7 @@ def read_bom(built: Built) -> Response:
 def read_cables(
     built: Built,
     offset: Annotated[int, Query(ge=0, le=2_147_483_647)] = 0,
-    limit: Annotated[int | None, Query(ge=1, le=2_147_483_647, description="All of them if left out.")] = None,
+    limit: Annotated[int | None, Query(ge=1, le=2_147_483_647, description="Default: all.")] = None,
 ) -> Response:
     if offset == 0 and limit is None:
         return json_bytes(built.cables_json)
@@ -262,7 +262,7 @@ def read_rack(built: Built, rack: RackName) -> Response:
 @plans.get(
     "/{id}/devices/{name}",
     operation_id="trace_device",
-    summary="A device and all that is plugged into it",
+    summary="A device and all cables at its ports",
     response_model=documents.DeviceTrace,
     responses=responses(404),
 )

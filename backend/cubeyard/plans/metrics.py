@@ -158,20 +158,20 @@ LIFECYCLE = (
         "expansion",
         "steps",
         "Rewiring steps",
-        "The fewest steps in each of which every device keeps three quarters of its links. [nsdi19 §4, ours by device]",
+        "The smallest number of steps that keeps every device on three quarters of its links. [nsdi19 §4, ours by device]",
     ),
     LifecycleMetric(
         "expansion",
         "rewired_per_rack_and_step",
         "Ends rewired at a rack and step",
-        "Cable ends at a rack where cables are rewired, in the mean, in one step. [nsdi19 §4: links at a panel's rack]",
+        "Mean number of cable ends rewired in a step, at a rack where cables are rewired. [nsdi19 §4: links at a panel's rack]",
     ),
     LifecycleMetric("expansion", "trays_touched", "Trays touched", "Trays that hold cables that are rewired."),
     LifecycleMetric(
         "expansion",
         "rewired_per_tray",
         "Links re-touched in a tray",
-        "Rewired cables in a tray that holds any, in the mean.",
+        "Mean number of rewired cables in a tray that has some.",
     ),
 )
 
@@ -194,8 +194,8 @@ def currency_of(summary: Json) -> str:
 
 
 def _in_one_currency(metric: SharedMetric, found: Shown, currencies: list[str], base: int, rates: Rates) -> Shown:
-    """Amounts in the base plan's currency. An amount without an exchange rate is left out, and its
-    note states that."""
+    """Amounts in the base plan's currency. An amount without an exchange rate is left out, with a
+    note."""
     wanted = currencies[base]
     values, notes = list(found.values), list(found.notes)
     for at, currency in enumerate(currencies):

@@ -51,7 +51,7 @@ Revision = Annotated[int, Field(ge=1, le=2_147_483_647)]
 CatalogVersion = Annotated[
     Annotated[int, Field(ge=1, le=2_147_483_647)] | Literal["latest"] | None,
     Field(
-        description="Which version of the price book that `spec.catalog` names; left out: the one the plan pins, or the latest."
+        description="Version of the price book that `spec.catalog` names; default: the version that the plan pins, or the latest."
     ),
 ]
 DeviceOrLink = Annotated[PlainText, Field(min_length=1, max_length=240, examples=["00"])]
@@ -110,7 +110,9 @@ class Family(Model):
     parameters: list[Parameter]
     example: dict[str, Any]
     presets: list[Preset]
-    routings: list[Routing] = Field(description="The routing schemes that serve it, its paper's own first.")
+    routings: list[Routing] = Field(
+        description="The routing schemes for this family; the scheme of its paper is first."
+    )
 
 
 class PreviewRequest(Request):
@@ -120,7 +122,7 @@ class PreviewRequest(Request):
     )
     catalog_version: CatalogVersion = None
     base: Spec | str | None = Field(
-        default=None, description="Another spec, or the hash of a plan computed lately, to give deltas against."
+        default=None, description="A spec, or the hash of a recently computed plan, to compute differences from."
     )
 
 
@@ -161,7 +163,7 @@ class PathsRequest(Request):
 
 
 class ServerPath(Model):
-    links: list[int] = Field(description="Numbers of its cables, from the source on: the rows of `cables`.")
+    links: list[int] = Field(description="Numbers of its cables, starting at the source: the rows of `cables`.")
     devices: list[str] = Field(
         description="Names of its devices, both ends included.", examples=[["00", "<0,0>", "01"]]
     )
@@ -175,7 +177,7 @@ class ServerPaths(Model):
     destination: str
     without: list[str]
     reason: Literal["source-failed", "destination-failed", "no-path"] | None = Field(
-        description="Why there is no path; null when there is one."
+        description="The reason why no path exists; null if a path exists."
     )
     paths: list[ServerPath] = Field(description="The shortest first.")
 
@@ -218,7 +220,7 @@ class Plan(Model):
     content_hash: str
     catalog: CatalogPin
     note: str
-    spec: dict[str, Any] = Field(description="As it was saved; `summary.spec` has every default filled in.")
+    spec: dict[str, Any] = Field(description="The spec as it was saved; `summary.spec` has every default filled in.")
     summary: Summary
 
 
@@ -270,7 +272,7 @@ class ComparePlan(Request):
 
 class CompareRequest(Request):
     plans: list[ComparePlan] = Field(min_length=2, max_length=4)
-    base: int = Field(default=0, ge=0, le=3, description="Which of the plans the others are measured against.")
+    base: int = Field(default=0, ge=0, le=3, description="The plan that the others are compared with.")
     rates: list[Annotated[str, Field(max_length=40)]] = Field(
         default_factory=list,
         max_length=8,
@@ -302,11 +304,11 @@ class CompareRow(Model):
         description="For a closed form: whether the value is exact; if not, its note names the bound."
     )
     notes: list[str] = Field(description="How to read each value; empty if it needs no explanation.")
-    deltas: list[float | None] = Field(description="Each value less the base's.")
+    deltas: list[float | None] = Field(description="Each value minus the base's.")
     ratios: list[float | None] = Field(
-        description="Each value over the base's; null where the base is zero or unknown."
+        description="Each value divided by the base's; null where the base is zero or unknown."
     )
-    best: list[int] = Field(description="Which of the plans do best; empty where neither way is better.")
+    best: list[int] = Field(description="The plans with the best value; empty if the metric has no better direction.")
 
 
 class CompareResponse(Model):
@@ -324,7 +326,7 @@ class ComparedRevision(Model):
 
 class SpecChange(Model):
     field: str = Field(description="The field of the spec, like `topology.n`; `catalog` for the price book's version.")
-    before: str | None = Field(description="Its value as JSON, shortened; null if it was left out.")
+    before: str | None = Field(description="Its value as JSON, shortened; null if absent.")
     after: str | None
 
 
@@ -336,7 +338,7 @@ class Named(Model):
 class PlaceChanges(Model):
     added: Named
     removed: Named
-    moved: Named = Field(description="In both revisions, at another place.")
+    moved: Named = Field(description="Racks or devices that are in both revisions at different places.")
 
 
 class RevisionComparison(Model):
@@ -345,5 +347,7 @@ class RevisionComparison(Model):
     spec: list[SpecChange]
     racks: PlaceChanges
     devices: PlaceChanges
-    cables: DiffCounts = Field(description="As the work order has them: a cable is known by the ports that it joins.")
+    cables: DiffCounts = Field(
+        description="Cables as in the work order: a cable is identified by the ports that it connects."
+    )
     numbers: list[Delta] = Field(description="Every metric of the plan: `value` after, `base` before.")

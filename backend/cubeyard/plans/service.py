@@ -154,7 +154,10 @@ class PlanService:
         for index, wanted in enumerate(request.plans):
             if (wanted.id is None) == (wanted.spec is None):
                 raise field_error(
-                    f"body.plans.{index}", None, "Give either `id` or `spec`.", hint="Exactly one of the two."
+                    f"body.plans.{index}",
+                    None,
+                    "Give either `id` or `spec`.",
+                    hint="Give exactly one of `id` and `spec`.",
                 )
             revision = None
             if wanted.id is not None:
@@ -270,7 +273,7 @@ def _number(catalog_version: int | str | None) -> int | None:
 
 
 def etag(plan: PlanRow) -> str:
-    """Another one after every change, of the name alone too."""
+    """It differs after every change, including a change of the name."""
     return f'"{plan.id}.{plan.head_revision}.{round(plan.updated_at.timestamp() * 1e6):x}"'
 
 

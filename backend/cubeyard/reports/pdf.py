@@ -17,7 +17,7 @@ Json = dict[str, Any]
 
 
 def pdf(report: Report) -> Iterator[bytes]:
-    """The file in pieces. Raises TypesettingError if none could be made."""
+    """The file in pieces. Raises TypesettingError if typesetting fails."""
     pictures: dict[str, bytes] = {}
     document = {
         "title": report.title,

@@ -93,7 +93,7 @@ def findings(found: Gathered, titles: list[str]) -> list[str]:
         )
     if any(_mean(group.dropped_share) > MUCH_DROPPED for group in found.groups.values()):
         message.append(
-            "Aggregate bottleneck throughput counts carried flows only. Where many flows are dropped, those that are left have "
+            "Aggregate bottleneck throughput counts carried flows only. If many flows are dropped, the remaining flows have "
             "more room, and it can rise: compare it with the share of dropped flows."
         )
     return message

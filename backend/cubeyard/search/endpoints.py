@@ -47,7 +47,7 @@ def list_search_metrics(service: Service) -> schemas.SearchMetricList:
 @router.get(
     "/example",
     operation_id="get_search_example",
-    summary="The answer of an example search, which comes with the program",
+    summary="A built-in example result",
     responses=responses(),
 )
 def get_search_example() -> ExampleResult:

@@ -21,7 +21,7 @@ FILE = "example.json"
 class ExampleResult(Model):
     """A request and its precomputed result."""
 
-    question: dict[str, object] = Field(description="As it is posted.")
+    question: dict[str, object] = Field(description="The request as posted.")
     secs: float = Field(description="Time of its computation, and the machine.")
     result: dict[str, object] = Field(description="The data of the event `result`.")
 

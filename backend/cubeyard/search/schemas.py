@@ -37,7 +37,7 @@ class SearchQuestion(Model):
         default=[{"metric": "cost"}],
         min_length=1,
         max_length=4,
-        description="`{metric, goal}` with goal `minimise` or `maximise`. One gives the best plan, several the front between them.",
+        description="`{metric, goal}` with goal `minimise` or `maximise`. With one objective the result is the best plan, with several the front between them.",
     )
     failures: dict[str, Any] = Field(
         default={},
@@ -49,7 +49,7 @@ class SearchQuestion(Model):
     )
     plan: dict[str, Any] = Field(default={}, description="Fields of all plans: a plan spec without `topology`.")
     evaluations: int = Field(
-        default=300, ge=1, le=5000, description="The most candidates whose throughput is worked out."
+        default=300, ge=1, le=5000, description="The largest number of candidates whose throughput is computed."
     )
 
 
@@ -58,8 +58,8 @@ class SearchEvent(Model):
 
     event: Literal["space", "progress", "point", "result", "problem"]
     data: str = Field(
-        description="JSON. `space`: how many candidates; `progress`: how many of them are decided; `point`: a candidate whose "
-        "objectives are known; `result`: the front, and what each constraint left out; `problem`: why there is none."
+        description="JSON. `space`: the number of candidates; `progress`: the number of decided candidates; `point`: a candidate whose "
+        "objectives are known; `result`: the front, and the plans that each constraint excluded; `problem`: the error."
     )
 
 
@@ -72,10 +72,10 @@ class SearchMetric(Model):
         description="The base unit; empty for numbers of things and shares, `money` for amounts in the price book's currency."
     )
     units: list[str] = Field(
-        description="Units that a value may be written in; of money with the code of the price book's currency for USD."
+        description="Units in which a value may be written; for money, the code of the price book's currency replaces USD."
     )
     stage: Literal["counts", "plan", "healthy", "degraded"] = Field(description="The cost of computing it.")
-    more: bool = Field(description="Whether more is better.")
+    more: bool = Field(description="Whether a larger value is better.")
     doc: str
 
 

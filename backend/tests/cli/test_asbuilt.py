@@ -102,6 +102,6 @@ def test_files_that_do_not_go_together_exit_with_2(tmp_path: Path, names: PlanNa
     (tmp_path / "floor.csv").write_bytes(csv_of(rows_of(names.planned())))
     (tmp_path / "h00.json").write_bytes(b'{"lldp": {}}')
     both = (tmp_path / "h00.json", tmp_path / "floor.csv")
-    assert "floor.csv is no output of lldpctl" in " ".join(run(*both).output.split())
+    assert "floor.csv is not the output of lldpctl" in " ".join(run(*both).output.split())
     assert run(*both).exit_code == 2
     assert run(*both, "--host", "h00").exit_code == 2

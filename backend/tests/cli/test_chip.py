@@ -87,7 +87,7 @@ def test_a_packet_is_followed_through_a_bcube() -> None:
         (("trace", ROUTES), "Give a program and --packet"),
         (("trace", ROUTES, "--packet", "0g"), "Character 2"),
         (("trace", "--bcube", "4"), "--bcube takes --from and --to"),
-        (("trace", "--bcube", "4x1", "--from", "0", "--to", "1"), "is no BCube"),
+        (("trace", "--bcube", "4x1", "--from", "0", "--to", "1"), "is not a BCube"),
         (("trace", "--bcube", "4,4", "--from", "0", "--to", "1"), "at most 3"),
         (("trace", "--bcube", "4,1", "--from", "00", "--to", "99"), "a server, 00 to 33"),
         (("trace", "--bcube", "4,1", "--from", "00", "--to", "00"), "another server"),

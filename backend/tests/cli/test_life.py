@@ -34,7 +34,7 @@ def test_a_life_gives_its_document_and_its_table(tmp_path: Path) -> None:
 
 def test_what_cannot_be_simulated_is_refused(tmp_path: Path) -> None:
     for arguments, words in [
-        (("--rate", "disk"), "is no name and number"),
+        (("--rate", "disk"), "is not a name and a number"),
         (("--spares", "server=2"), "give --visits"),
         (("--years", "99"), "at most 30"),
     ]:

@@ -122,7 +122,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * The parallel paths of two servers, with parts of the plan taken away
+         * The parallel paths of two servers, with parts of the plan removed
          * @description Nothing is saved. An unknown name returns 422.
          */
         post: operations["find_paths"];
@@ -305,7 +305,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A device and all that is plugged into it */
+        /** A device and all cables at its ports */
         get: operations["trace_device"];
         put?: never;
         post?: never;
@@ -356,7 +356,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The answer of an example search, which comes with the program */
+        /** A built-in example result */
         get: operations["get_search_example"];
         put?: never;
         post?: never;
@@ -397,7 +397,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** How often parts fail, with sources */
+        /** Failure rates of parts, with sources */
         get: operations["list_failure_rates"];
         put?: never;
         post?: never;
@@ -414,7 +414,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The answer of an example, the paper's container over five years, which comes with the program */
+        /** A built-in example result: the paper's container over five years */
         get: operations["get_life_example"];
         put?: never;
         post?: never;
@@ -478,7 +478,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** How far the cabling is, in all and by rack */
+        /** Progress of the cabling, in total and by rack */
         get: operations["read_work"];
         put?: never;
         post?: never;
@@ -2549,7 +2549,7 @@ export interface components {
             category: string;
             /**
              * Sku
-             * @description Empty where no part of the book fits.
+             * @description Empty if no part of the price book fits.
              */
             sku: string;
             /** Name */
@@ -2601,7 +2601,7 @@ export interface components {
             basis: string;
             /**
              * Price Field
-             * @description The part's field that the price is from.
+             * @description The field of the part that has the price.
              */
             price_field: string;
             /**
@@ -2743,17 +2743,17 @@ export interface components {
             route: number[];
             /**
              * Length Mm
-             * @description As the cable runs, slack included.
+             * @description Length of the route, slack included.
              */
             length_mm: number[];
             /**
              * Stock Mm
-             * @description The length to buy or to cut.
+             * @description The length to order or to cut.
              */
             stock_mm: number[];
             /**
              * Part
-             * @description A row of `parts`; 65535 where no part of the book fits.
+             * @description A row of `parts`; 65535 if no part of the price book fits.
              */
             part: number[];
             /**
@@ -2773,12 +2773,12 @@ export interface components {
             lead: number[];
             /**
              * Leg
-             * @description Which leg of a breakout cable, from 1; 0 for a cable without legs.
+             * @description Number of the leg of a breakout cable, from 1; 0 for a cable without legs.
              */
             leg: number[];
             /**
              * Trunk
-             * @description The end with a breakout's one plug: 1 for `a`, 2 for `b`; 0 without a breakout.
+             * @description The end with the single plug of a breakout cable: 1 for `a`, 2 for `b`; 0 without a breakout.
              */
             trunk: number[];
         };
@@ -2786,7 +2786,7 @@ export interface components {
         Cables: {
             /**
              * Count
-             * @description How many rows the whole plan has: one a link.
+             * @description Number of rows of the whole plan: a row for each link.
              */
             count: number;
             /**
@@ -3463,7 +3463,7 @@ export interface components {
             plans: components["schemas"]["ComparePlan"][];
             /**
              * Base
-             * @description Which of the plans the others are measured against.
+             * @description The plan that the others are compared with.
              * @default 0
              */
             base: number;
@@ -3514,17 +3514,17 @@ export interface components {
             notes: string[];
             /**
              * Deltas
-             * @description Each value less the base's.
+             * @description Each value minus the base's.
              */
             deltas: (number | null)[];
             /**
              * Ratios
-             * @description Each value over the base's; null where the base is zero or unknown.
+             * @description Each value divided by the base's; null where the base is zero or unknown.
              */
             ratios: (number | null)[];
             /**
              * Best
-             * @description Which of the plans do best; empty where neither way is better.
+             * @description The plans with the best value; empty if the metric has no better direction.
              */
             best: number[];
         };
@@ -3780,7 +3780,7 @@ export interface components {
         DeviceColumns: {
             /**
              * Name
-             * @description As the paper writes it: `0132`, `<3,001>`.
+             * @description The paper's name: `0132`, `<3,001>`.
              */
             name: string[];
             /**
@@ -3802,21 +3802,21 @@ export interface components {
             rack: number[];
             /**
              * Unit
-             * @description The lowest rack unit it fills, counted from 1 at the bottom; 0 for one that found no room.
+             * @description The lowest rack unit it fills, counted from 1 at the bottom; 0 for a device without a place.
              */
             unit: number[];
             /** Height Units */
             height_units: number[];
             /**
              * Slot
-             * @description Which of the devices side by side in that unit.
+             * @description Position among the devices side by side in that unit.
              */
             slot: number[];
             /** Slots */
             slots: number[];
             /**
              * Part
-             * @description A row of `parts`; 65535 where no part of the book fits.
+             * @description A row of `parts`; 65535 if no part of the price book fits.
              */
             part: number[];
             /** Port Count */
@@ -3883,7 +3883,7 @@ export interface components {
             reason: number[];
             /**
              * Cable
-             * @description Which cable: the legs of a breakout have the same number and are handled together.
+             * @description Number of the cable: the legs of a breakout cable share it and are handled together.
              */
             cable: number[];
             /**
@@ -3973,7 +3973,7 @@ export interface components {
             dataplane: "kernel" | "software" | "serverswitch" | "serverswitch-software";
             /**
              * Seconds
-             * @description How long the workload is measured.
+             * @description Seconds of measurement.
              * @default 30
              */
             seconds: number;
@@ -4280,7 +4280,7 @@ export interface components {
         ExampleResult: {
             /**
              * Question
-             * @description As it is posted.
+             * @description The request as posted.
              */
             question: {
                 [key: string]: unknown;
@@ -4717,7 +4717,7 @@ export interface components {
             presets: components["schemas"]["Preset"][];
             /**
              * Routings
-             * @description The routing schemes that serve it, its paper's own first.
+             * @description The routing schemes for this family; the scheme of its paper is first.
              */
             routings: components["schemas"]["Routing"][];
         };
@@ -5969,13 +5969,13 @@ export interface components {
             };
             /**
              * Years
-             * @description How long, up to 30.
+             * @description Simulated years, up to 30.
              * @default 5
              */
             years: number;
             /**
              * Seeds
-             * @description How many lives, up to 2,000.
+             * @description Number of lives, up to 2,000.
              * @default 200
              */
             seeds: number;
@@ -5987,7 +5987,7 @@ export interface components {
             first_seed: number;
             /**
              * Step Months
-             * @description Between two points of a curve, 1 to 12.
+             * @description Months between two points of a curve, 1 to 12.
              * @default 1
              */
             step_months: number;
@@ -6013,7 +6013,7 @@ export interface components {
             shape: number;
             /**
              * Policies
-             * @description Who repairs what: `{name, visit_months, visit_below, lead_months, spares}`; `{}` is sealed. `spares` counts servers, switches, cables and PDUs for the whole life. The first is what the others are compared with.
+             * @description Repair policies: `{name, visit_months, visit_below, lead_months, spares}`; `{}` is sealed. `spares` counts servers, switches, cables and PDUs for the whole life. The others are compared with the first.
              * @default [
              *       {}
              *     ]
@@ -6036,12 +6036,12 @@ export interface components {
             visit_price?: number | null;
             /**
              * Routing
-             * @description A routing scheme; the family's own when left out.
+             * @description A routing scheme; default: the family's.
              */
             routing?: string | null;
             /**
              * Exact States
-             * @description States whose throughput is computed, 2 to 20,000; by the plan's size when left out.
+             * @description Number of states whose throughput is computed, 2 to 20,000; the default depends on the plan's size.
              */
             exact_states?: number | null;
         };
@@ -6199,7 +6199,7 @@ export interface components {
             /**
              * At
              * Format: date-time
-             * @description When the server got it.
+             * @description Time at which the server received it.
              */
             at: string;
         };
@@ -6876,7 +6876,7 @@ export interface components {
         PlaceChanges: {
             added: components["schemas"]["Named"];
             removed: components["schemas"]["Named"];
-            /** @description In both revisions, at another place. */
+            /** @description Racks or devices that are in both revisions at different places. */
             moved: components["schemas"]["Named"];
         };
         /** Plan */
@@ -6911,7 +6911,7 @@ export interface components {
             note: string;
             /**
              * Spec
-             * @description As it was saved; `summary.spec` has every default filled in.
+             * @description The spec as it was saved; `summary.spec` has every default filled in.
              */
             spec: {
                 [key: string]: unknown;
@@ -6944,7 +6944,7 @@ export interface components {
             };
             /**
              * Catalog Version
-             * @description Which version of the price book that `spec.catalog` names; left out: the one the plan pins, or the latest.
+             * @description Version of the price book that `spec.catalog` names; default: the version that the plan pins, or the latest.
              */
             catalog_version?: number | "latest" | null;
             /**
@@ -7038,7 +7038,7 @@ export interface components {
             } | null;
             /**
              * Catalog Version
-             * @description Which version of the price book that `spec.catalog` names; left out: the one the plan pins, or the latest.
+             * @description Version of the price book that `spec.catalog` names; default: the version that the plan pins, or the latest.
              */
             catalog_version?: number | "latest" | null;
             /**
@@ -7099,7 +7099,7 @@ export interface components {
             level: number[];
             /**
              * Label
-             * @description As printed at this end: this end first.
+             * @description The label as printed at this end: this end first.
              */
             label: string[];
             /** Far Label */
@@ -7398,12 +7398,12 @@ export interface components {
             include: ("summary" | "scene" | "bom" | "cables")[];
             /**
              * Catalog Version
-             * @description Which version of the price book that `spec.catalog` names; left out: the one the plan pins, or the latest.
+             * @description Version of the price book that `spec.catalog` names; default: the version that the plan pins, or the latest.
              */
             catalog_version?: number | "latest" | null;
             /**
              * Base
-             * @description Another spec, or the hash of a plan computed lately, to give deltas against.
+             * @description A spec, or the hash of a recently computed plan, to compute differences from.
              */
             base?: {
                 [key: string]: unknown;
@@ -7721,7 +7721,7 @@ export interface components {
             rack: string;
             /**
              * Cables
-             * @description Cables with an end in this rack. One between two racks counts in both.
+             * @description Cables with an end in this rack. A cable between two racks counts in both.
              */
             cables: number;
             /** Done */
@@ -7837,7 +7837,7 @@ export interface components {
             spec: components["schemas"]["SpecChange"][];
             racks: components["schemas"]["PlaceChanges"];
             devices: components["schemas"]["PlaceChanges"];
-            /** @description As the work order has them: a cable is known by the ports that it joins. */
+            /** @description Cables as in the work order: a cable is identified by the ports that it connects. */
             cables: components["schemas"]["DiffCounts"];
             /**
              * Numbers
@@ -8117,7 +8117,7 @@ export interface components {
             unit: string;
             /**
              * Units
-             * @description Units that a value may be written in; of money with the code of the price book's currency for USD.
+             * @description Units in which a value may be written; for money, the code of the price book's currency replaces USD.
              */
             units: string[];
             /**
@@ -8128,7 +8128,7 @@ export interface components {
             stage: "counts" | "plan" | "healthy" | "degraded";
             /**
              * More
-             * @description Whether more is better.
+             * @description Whether a larger value is better.
              */
             more: boolean;
             /** Doc */
@@ -8201,7 +8201,7 @@ export interface components {
             }[];
             /**
              * Objectives
-             * @description `{metric, goal}` with goal `minimise` or `maximise`. One gives the best plan, several the front between them.
+             * @description `{metric, goal}` with goal `minimise` or `maximise`. With one objective the result is the best plan, with several the front between them.
              * @default [
              *       {
              *         "metric": "cost"
@@ -8237,7 +8237,7 @@ export interface components {
             };
             /**
              * Evaluations
-             * @description The most candidates whose throughput is worked out.
+             * @description The largest number of candidates whose throughput is computed.
              * @default 300
              */
             evaluations: number;
@@ -8277,7 +8277,7 @@ export interface components {
         ServerPath: {
             /**
              * Links
-             * @description Numbers of its cables, from the source on: the rows of `cables`.
+             * @description Numbers of its cables, starting at the source: the rows of `cables`.
              */
             links: number[];
             /**
@@ -8305,7 +8305,7 @@ export interface components {
             without: string[];
             /**
              * Reason
-             * @description Why there is no path; null when there is one.
+             * @description The reason why no path exists; null if a path exists.
              */
             reason: ("source-failed" | "destination-failed" | "no-path") | null;
             /**
@@ -8792,17 +8792,17 @@ export interface components {
             usual: number | null;
             /**
              * Over
-             * @description How many are over the limit.
+             * @description Number of containers or racks over the limit.
              */
             over: number;
             /**
              * At Least
-             * @description Whether parts of unknown weight or power count nothing.
+             * @description Whether parts of unknown weight or power are missing from the value.
              */
             at_least: boolean;
             /**
              * Source
-             * @description Where the catalog's limit comes from.
+             * @description The source of the catalog's limit.
              */
             source: string | null;
             /** Basis */
@@ -8886,7 +8886,7 @@ export interface components {
             field: string;
             /**
              * Before
-             * @description Its value as JSON, shortened; null if it was left out.
+             * @description Its value as JSON, shortened; null if absent.
              */
             before: string | null;
             /** After */
@@ -8967,7 +8967,7 @@ export interface components {
             weight_kg: components["schemas"]["Weight"];
             /**
              * Cable Metres
-             * @description To buy: the stock lengths together.
+             * @description Metres to order: the sum of the stock lengths.
              */
             cable_metres: number;
             /** Longest Cable Metres */
@@ -8976,21 +8976,21 @@ export interface components {
             mean_cable_metres: number;
             /**
              * Route Metres
-             * @description As the cables run, slack included.
+             * @description The sum of the routes' lengths, slack included.
              */
             route_metres: number;
             /** Longest Route Metres */
             longest_route_metres: number;
             /**
              * Longest Route Limit Metres
-             * @description How long the medium of the longest route may be.
+             * @description The length limit of the medium of the longest route.
              */
             longest_route_limit_metres?: number | null;
             tray: components["schemas"]["TrayTotals"];
             column_cut: components["schemas"]["ColumnCut"];
             /**
              * Site Limits
-             * @description Empty for a plan that was saved before they were checked.
+             * @description Empty for plans that an older version saved, without this check.
              */
             site_limits?: components["schemas"]["SiteLimit"][];
             /** Labour Minutes */
@@ -9145,7 +9145,7 @@ export interface components {
             peak_area_cm2: number;
             /**
              * Side By Side
-             * @description Most trays side by side in one line.
+             * @description The largest number of trays side by side.
              * @default 1
              */
             side_by_side: number;
@@ -12297,7 +12297,7 @@ export interface operations {
                 /** @description Words of the name. */
                 q?: string;
                 limit?: number;
-                /** @description By `created_at`, pages list each plan once, also while plans are added and changed; by `updated_at`, a plan that is changed meanwhile may be missing. Keep it from page to page. */
+                /** @description By `created_at`, pages list each plan once, also while plans are added and changed; by `updated_at`, a plan that is changed meanwhile may be missing. Use the same value for all pages. */
                 sort?: "updated_at" | "created_at";
             };
             header?: never;
@@ -12683,7 +12683,7 @@ export interface operations {
         parameters: {
             query?: {
                 offset?: number;
-                /** @description All of them if left out. */
+                /** @description Default: all. */
                 limit?: number | null;
                 /** @description An earlier revision; the head if left out. */
                 revision?: number | null;
@@ -12917,7 +12917,7 @@ export interface operations {
                         event: "space" | "progress" | "point" | "result" | "problem";
                         /**
                          * Data
-                         * @description JSON. `space`: how many candidates; `progress`: how many of them are decided; `point`: a candidate whose objectives are known; `result`: the front, and what each constraint left out; `problem`: why there is none.
+                         * @description JSON. `space`: the number of candidates; `progress`: the number of decided candidates; `point`: a candidate whose objectives are known; `result`: the front, and what each constraint left out; `problem`: the error.
                          */
                         data: string;
                     };
@@ -13019,7 +13019,7 @@ export interface operations {
                         event: "plan" | "progress" | "servers" | "result" | "problem";
                         /**
                          * Data
-                         * @description JSON. `plan`: the plan; `progress`: lives or states done; `servers`: the curves of one policy that are exact for every seed; `result`: everything, throughput and costs too; `problem`: why there is none.
+                         * @description JSON. `plan`: the plan; `progress`: lives or states done; `servers`: the curves of one policy that are exact for every seed; `result`: everything, throughput and costs too; `problem`: the error.
                          */
                         data: string;
                     };
@@ -13063,7 +13063,7 @@ export interface operations {
                         event: "progress" | "result" | "problem";
                         /**
                          * Data
-                         * @description JSON. `progress`: `{done, total}`, in thousandths of the virtual time; `result`: a TrialReport; `problem`: why there is none.
+                         * @description JSON. `progress`: `{done, total}`, in thousandths of the virtual time; `result`: a TrialReport; `problem`: the error.
                          */
                         data: string;
                     };
@@ -13197,7 +13197,7 @@ export interface operations {
     compare_as_built: {
         parameters: {
             query?: {
-                /** @description lldpctl of one device: which one it ran on. */
+                /** @description For lldpctl of a single device: the device. */
                 host?: string | null;
                 /** @description The decimal mark of the lengths; judged by all of them if left out. */
                 decimal?: ("point" | "comma") | null;
@@ -16759,7 +16759,7 @@ export interface operations {
                 plan?: string | null;
                 /** @description Of this thing. */
                 subject?: string | null;
-                /** @description Words of the name or the detail. */
+                /** @description Text in the name or the detail. */
                 q?: string;
                 limit?: number;
             };

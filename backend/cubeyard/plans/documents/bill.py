@@ -11,7 +11,7 @@ from cubeyard.plans.documents.summary import BookName, Cost, Weight
 class BomLine(Document):
     line: int
     category: str
-    sku: str = Field(description="Empty where no part of the book fits.")
+    sku: str = Field(description="Empty if no part of the price book fits.")
     name: str
     manufacturer: str
     part_number: str = Field(description="The manufacturer's; empty if the price book has none.")
@@ -28,7 +28,7 @@ class BomLine(Document):
     weight_kg: float | None
     source: str
     basis: str
-    price_field: str = Field(description="The part's field that the price is from.")
+    price_field: str = Field(description="The field of the part that has the price.")
     price_factor: float = Field(description="The factor for that field, such as the metres in a box.")
 
 

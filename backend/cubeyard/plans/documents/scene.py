@@ -47,18 +47,18 @@ class RackColumns(Document):
 class DeviceColumns(Document):
     """Row `i` is device `i`: servers first, then switches."""
 
-    name: list[str] = Field(description="As the paper writes it: `0132`, `<3,001>`.")
+    name: list[str] = Field(description="The paper's name: `0132`, `<3,001>`.")
     host: list[str] = Field(description="The host name, a DNS label that every export uses: `h0132`, `s3-001`.")
     kind: list[int] = Field(description="0 is a server, 1 a switch.")
     level: list[int] = Field(description="-1 for a server.")
     rack: list[int]
     unit: list[int] = Field(
-        description="The lowest rack unit it fills, counted from 1 at the bottom; 0 for one that found no room."
+        description="The lowest rack unit it fills, counted from 1 at the bottom; 0 for a device without a place."
     )
     height_units: list[float]
-    slot: list[int] = Field(description="Which of the devices side by side in that unit.")
+    slot: list[int] = Field(description="Position among the devices side by side in that unit.")
     slots: list[int]
-    part: list[int] = Field(description="A row of `parts`; 65535 where no part of the book fits.")
+    part: list[int] = Field(description="A row of `parts`; 65535 if no part of the price book fits.")
     port_count: list[int]
 
 
@@ -125,22 +125,22 @@ class CableColumns(Document):
     b_port: list[int]
     level: list[int]
     route: list[int] = Field(description="A row of `routes`.")
-    length_mm: list[int] = Field(description="As the cable runs, slack included.")
-    stock_mm: list[int] = Field(description="The length to buy or to cut.")
-    part: list[int] = Field(description="A row of `parts`; 65535 where no part of the book fits.")
+    length_mm: list[int] = Field(description="Length of the route, slack included.")
+    stock_mm: list[int] = Field(description="The length to order or to cut.")
+    part: list[int] = Field(description="A row of `parts`; 65535 if no part of the price book fits.")
     colour: list[int] = Field(description="A row of `colours`.")
     bundle: list[int] = Field(description="A row of the scene's bundles, or -1 for a cable that stays in its rack.")
     lead: list[int] = Field(
         description="The number of the whole cable: its own number, or for a breakout cable the number of its first leg."
     )
-    leg: list[int] = Field(description="Which leg of a breakout cable, from 1; 0 for a cable without legs.")
+    leg: list[int] = Field(description="Number of the leg of a breakout cable, from 1; 0 for a cable without legs.")
     trunk: list[int] = Field(
-        description="The end with a breakout's one plug: 1 for `a`, 2 for `b`; 0 without a breakout."
+        description="The end with the single plug of a breakout cable: 1 for `a`, 2 for `b`; 0 without a breakout."
     )
 
 
 class Cables(Document):
-    count: int = Field(description="How many rows the whole plan has: one a link.")
+    count: int = Field(description="Number of rows of the whole plan: a row for each link.")
     offset: int = Field(description="The number of the first cable here.")
     columns: CableColumns
     routes: list[str]

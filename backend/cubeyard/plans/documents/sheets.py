@@ -16,7 +16,7 @@ class PortRows(Document):
     port: list[str]
     cable: list[int]
     level: list[int]
-    label: list[str] = Field(description="As printed at this end: this end first.")
+    label: list[str] = Field(description="The label as printed at this end: this end first.")
     far_label: list[str]
     far_device: list[str]
     far_port: list[str]

@@ -79,7 +79,7 @@ class TrayTotals(Document):
     peak_fill: float
     peak_cables: int
     peak_area_cm2: float
-    side_by_side: int = Field(default=1, description="Most trays side by side in one line.")
+    side_by_side: int = Field(default=1, description="The largest number of trays side by side.")
 
 
 class SiteLimit(Document):
@@ -92,9 +92,9 @@ class SiteLimit(Document):
     place: str = Field(description="`Container 1`, `Room`, or the rack with the heaviest floor load.")
     limit: float | None = Field(description="Null where neither the catalog nor the spec states one.")
     usual: float | None = Field(description="The catalog's limit; the spec's site may state another.")
-    over: int = Field(description="How many are over the limit.")
-    at_least: bool = Field(description="Whether parts of unknown weight or power count nothing.")
-    source: str | None = Field(description="Where the catalog's limit comes from.")
+    over: int = Field(description="Number of containers or racks over the limit.")
+    at_least: bool = Field(description="Whether parts of unknown weight or power are missing from the value.")
+    source: str | None = Field(description="The source of the catalog's limit.")
     basis: Literal["published", "vendor", "assumed"] | None
 
 
@@ -161,18 +161,18 @@ class Summary(Document):
     cost_usd: Cost
     power_watts: Power
     weight_kg: Weight
-    cable_metres: float = Field(description="To buy: the stock lengths together.")
+    cable_metres: float = Field(description="Metres to order: the sum of the stock lengths.")
     longest_cable_metres: float
     mean_cable_metres: float
-    route_metres: float = Field(description="As the cables run, slack included.")
+    route_metres: float = Field(description="The sum of the routes' lengths, slack included.")
     longest_route_metres: float
     longest_route_limit_metres: float | None = Field(
-        default=None, description="How long the medium of the longest route may be."
+        default=None, description="The length limit of the medium of the longest route."
     )
     tray: TrayTotals
     column_cut: ColumnCut
     site_limits: list[SiteLimit] = Field(
-        default_factory=list, description="Empty for a plan that was saved before they were checked."
+        default_factory=list, description="Empty for plans that an older version saved, without this check."
     )
     labour_minutes: float
     bisection_gbps: float | None

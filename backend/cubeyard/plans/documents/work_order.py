@@ -29,7 +29,7 @@ class DiffColumns(Document):
     action: list[int] = Field(description="A row of `actions`.")
     reason: list[int] = Field(description="A row of `reasons`.")
     cable: list[int] = Field(
-        description="Which cable: the legs of a breakout have the same number and are handled together."
+        description="Number of the cable: the legs of a breakout cable share it and are handled together."
     )
     before: list[int] = Field(description="The cable's number in the plan before; -1 for none.")
     after: list[int] = Field(description="The cable's number in the plan after; -1 for none.")

@@ -39,7 +39,7 @@ RevisionPath = Annotated[int, Path(ge=1, le=2_147_483_647)]
 
 
 @router.get(
-    "", operation_id="read_work", summary="How far the cabling is, in all and by rack", responses=responses(404)
+    "", operation_id="read_work", summary="Progress of the cabling, in total and by rack", responses=responses(404)
 )
 def read_work(service: Service, id: Id, revision: RevisionPath) -> schemas.WorkProgress:
     return service.progress(id, revision)

@@ -47,7 +47,7 @@ class Mark(Model):
     state: MarkState
     note: str
     by: str | None = Field(description="The name of the token that it was written with; null without one.")
-    at: datetime = Field(description="When the server got it.")
+    at: datetime = Field(description="Time at which the server received it.")
 
 
 class MarkPage(Model):
@@ -57,7 +57,7 @@ class MarkPage(Model):
 
 class RackProgress(Model):
     rack: str
-    cables: int = Field(description="Cables with an end in this rack. One between two racks counts in both.")
+    cables: int = Field(description="Cables with an end in this rack. A cable between two racks counts in both.")
     done: int
     exceptions: int
 
