@@ -91,7 +91,7 @@ interface BarsProps {
   axisLabel?: string;
 }
 
-/** The bars alone, for callers that have their own frame. */
+/** The bars without a frame, for callers that draw one. */
 export function Bars({ items, domain, format, tokens, width, label, axisLabel }: BarsProps) {
   const hatch = useId();
   const names = Math.min(140, width * 0.3);

@@ -18,7 +18,7 @@ export interface ChartFrameProps {
   provenance: string;
   fileName?: string;
   columns: readonly ChartColumn[];
-  /** The chart, at the width it has; it must render one `<svg>`. */
+  /** Renders the chart at a width; it must render a single `<svg>`. */
   children: (widthPx: number) => ReactNode;
   legend?: ReactNode;
 }

@@ -56,7 +56,7 @@ describe("series", () => {
     ]);
   });
 
-  it("finds the nearest point as a full search does", () => {
+  it("finds the same nearest point as a full search", () => {
     const points = [0, 1, 4, 9, 16, 25].map((x) => ({ x }));
     for (let x = -3; x < 30; x += 0.37) {
       const best = Math.min(...points.map((p) => Math.abs(p.x - x)));
@@ -88,7 +88,7 @@ describe("scales of a plot", () => {
 });
 
 describe("readout", () => {
-  it("takes the nearest point of a line and the step that holds", () => {
+  it("takes the nearest point of a line and the current step", () => {
     const points = [
       { x: 0, y: 1 },
       { x: 10, y: 2 },
@@ -107,7 +107,7 @@ describe("readout", () => {
     ]);
   });
 
-  it("gives up the unit, then the name of the axis, when the text is long", () => {
+  it("leaves out the unit, then the name of the axis, when the text is long", () => {
     const text = `time 3 s: ${"x".repeat(50)}`;
     expect(readoutText(text, "time", 600)).toEqual({ shown: text, unitHasRoom: true });
     expect(readoutText(text, "time", 400)).toEqual({ shown: text, unitHasRoom: false });
@@ -118,7 +118,7 @@ describe("readout", () => {
 describe("gaps", () => {
   const points = [0, 1, 5, 9, 10].map((x) => ({ x, y: x, ...((x === 5 || x === 9) && { gap: true }) }));
 
-  it("part a line and its band at the same places, and lose no point", () => {
+  it("split a line and its band at the same places, and lose no point", () => {
     expect(segmentsOf(points).map((segment) => segment.map(({ x }) => x))).toEqual([[0, 1], [5], [9, 10]]);
     expect(segmentsOf(points).flat()).toEqual(points);
     const band = points.map(({ x }) => ({ x, low: 0, high: 1 }));
@@ -145,7 +145,7 @@ describe("bars", () => {
     expect(columns[2]!.format!(40)).toBe("+$40.00");
   });
 
-  it("shares one scale among panels of one key and starts it at zero", () => {
+  it("shares a scale among panels with the same key and starts it at zero", () => {
     const panel = (id: string, values: number[], scaleKey?: string) => ({
       id,
       title: id,

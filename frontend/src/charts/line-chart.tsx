@@ -73,7 +73,7 @@ export function LineChart(props: LineChartProps) {
   );
 }
 
-/** The edges of a band are numbers too: the table and the CSV list them next to their line. */
+/** The edges of a band are data too: the table and the CSV list them next to their line. */
 function bandColumns(
   { label, band }: LineSeries,
   xs: readonly number[],

@@ -1,6 +1,5 @@
 /**
- * A chart's SVG element as a file: standing on its own, with title and provenance, or rastered to
- * PNG.
+ * A chart's SVG element as a file: a complete SVG with title and provenance, or a PNG.
  */
 import { FONT_FAMILY, THEMES, type ThemeName } from "@/units";
 

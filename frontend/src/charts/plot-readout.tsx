@@ -4,17 +4,17 @@ import { CHARACTER_PX, MARGIN, type PlotScales } from "./plot-scales";
 import { nearestIndex, seriesLook, stepAt, symbolPath } from "./series";
 import type { LineSeries, Point } from "./types";
 
-/** Room for the axis' unit, in px. */
+/** Space for the axis' unit, in px. */
 const UNIT_PX = 90;
 
 export interface Reading {
   series: LineSeries;
-  /** Number of its look. */
+  /** Index of its look. */
   index: number;
   point: Point;
 }
 
-/** The value of each series at x: its nearest point, or the step that holds there. */
+/** The value of each series at x: its nearest point, or its step at x. */
 export function readingsAt(series: readonly LineSeries[], at: number): Reading[] {
   return series.flatMap((s, index) => {
     const point = s.steps ? stepAt(s.points, at) : s.points[nearestIndex(s.points, at)];
@@ -32,8 +32,8 @@ export function readoutText(
   width: number,
 ): { shown: string; unitHasRoom: boolean } {
   const fits = (free: number) => spoken.length * CHARACTER_PX < width - MARGIN.right - free;
-  // A long readout takes the whole line above the plot, without the axis' name if need be; its
-  // numbers name their units.
+  // A long readout takes the whole line above the plot, if necessary without the axis' name; its
+  // numbers have units.
   return { shown: fits(0) ? spoken : spoken.slice(xLabel.length + 1), unitHasRoom: fits(UNIT_PX) };
 }
 

@@ -1,13 +1,13 @@
-/** From values to places in a line chart. */
+/** Converts values to positions in a line chart. */
 import { extent } from "d3-array";
 import { type ScaleLinear, scaleLinear } from "d3-scale";
 import type { LineChartProps } from "./types";
 
-/** Around the plot, in px. */
+/** Margins around the plot, in px. */
 export const MARGIN = { top: 26, right: 16, bottom: 40, left: 56 };
 /** Width of a character of a chart's text, in px. */
 export const CHARACTER_PX = 6.2;
-/** A plot is at least so wide, in px. */
+/** Least width of a plot, in px. */
 const LEAST_PX = 40;
 
 export interface PlotScales {

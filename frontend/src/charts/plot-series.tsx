@@ -30,7 +30,7 @@ export function PlotSeries({
   const curve = shape.curve(steps ? curveStepAfter : curveLinear);
   const segments = segmentsOf(points);
   const dotted = pointsOnly || (!steps && points.length <= DOTS_AT_MOST);
-  // A line needs two points: one alone between two gaps is a dot.
+  // A line needs two points: a single point between two gaps is a dot.
   const dots = dotted ? points : segments.flatMap((segment) => (segment.length === 1 ? segment : []));
   return (
     <g fill="none" stroke={look.colour}>

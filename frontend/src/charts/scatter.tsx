@@ -1,4 +1,4 @@
-/** Points of two values: the best of them joined by steps, each of those a link. */
+/** Points of two values: steps join the best points, and each of these is a link. */
 
 import { extent } from "d3-array";
 import { scaleLinear } from "d3-scale";

@@ -21,8 +21,7 @@ export interface SeriesLook {
 const SYMBOLS = [symbolCircle, symbolSquare, symbolTriangle, symbolDiamond, symbolWye] as const;
 
 /**
- * Colours come again after a round of them, with the next dashes and the next symbol: thirty looks
- * before one repeats.
+ * After all colours are used, they repeat with other dashes and symbols: thirty different looks.
  */
 export function seriesLook(theme: ThemeTokens, index: number): SeriesLook {
   const round = Math.floor(index / theme.levels.length);
@@ -33,7 +32,7 @@ export function seriesLook(theme: ThemeTokens, index: number): SeriesLook {
   };
 }
 
-/** A point's outline around 0, 0, as large as a circle of that radius. */
+/** A point's outline around 0, 0, with the area of a circle of that radius. */
 export function symbolPath(type: SymbolType, radius: number): string {
   return symbol(type, Math.PI * radius * radius)() ?? "";
 }
@@ -51,7 +50,7 @@ export function mergedRows(series: readonly { points: readonly { x: number; y: n
   return { xs, ys };
 }
 
-/** Points by the stretches that a line may join: a point with a gap before it begins another. */
+/** Points by segments that a line may join: a point after a gap begins a new segment. */
 export function segmentsOf<P extends Point>(points: readonly P[]): P[][] {
   const segments: P[][] = [];
   for (const point of points) {
@@ -62,7 +61,7 @@ export function segmentsOf<P extends Point>(points: readonly P[]): P[][] {
   return segments;
 }
 
-/** A band by the same stretches as its points. */
+/** A band by the same segments as its points. */
 export function bandSegments<B extends { x: number }>(band: readonly B[], points: readonly Point[]): B[][] {
   const segments = segmentsOf(points).map((segment) => {
     const [from, to] = [segment[0]!.x, segment.at(-1)!.x];
@@ -83,7 +82,7 @@ export function nearestIndex(points: readonly { x: number }[], x: number): numbe
   return Math.abs(points[low]!.x - x) <= Math.abs(points[high]!.x - x) ? low : high;
 }
 
-/** The value of a series of steps at x: its last step that has begun. Points ascend in x. */
+/** The value of a series of steps at x: the last step at or before x. Points ascend in x. */
 export function stepAt(points: readonly Point[], x: number): Point | undefined {
   const step = points.findLast((point) => point.x <= x);
   return step && { x, y: step.y };

@@ -1,5 +1,5 @@
 /**
- * One panel of bars a quantity, side by side: the same order and, where the quantity is the same,
+ * A panel of bars for each quantity, side by side: in the same order and, for the same quantity, on
  * the same scale.
  */
 import type { ThemeName } from "@/units";

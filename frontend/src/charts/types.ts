@@ -24,7 +24,7 @@ export interface ChartCommon {
 export interface Point {
   x: number;
   y: number;
-  /** Values between the point before and this one are missing: no line joins the two. */
+  /** Values between the previous point and this one are missing: no line joins the two. */
   gap?: boolean;
 }
 
@@ -39,7 +39,7 @@ export interface LineSeries {
   pointsOnly?: boolean;
   /** Each value holds until the next one. */
   steps?: boolean;
-  /** Number of its look; its place among the series when absent. */
+  /** Index of its look; its position among the series when absent. */
   look?: number;
 }
 
@@ -49,16 +49,16 @@ export interface LineChartProps extends ChartCommon {
   yLabel: string;
   xFormat?: (value: number) => string;
   yFormat?: (value: number) => string;
-  /** At the axis, where the label has the unit already; like `yFormat` when absent. */
+  /** Format at the axis, whose label has the unit already; like `yFormat` when absent. */
   yTick?: (value: number) => string;
   /** Approximate number of ticks along x; derived from the width if absent. */
   xTicks?: number;
-  /** From the data, and from zero, when absent. */
+  /** Derived from the data and zero when absent. */
   yDomain?: readonly [number, number];
   xDomain?: readonly [number, number];
   /** Faults and other events on the x axis. */
   markers?: readonly { x: number; label: string }[];
-  /** Crosshair shared with other charts; the chart keeps its own when absent. */
+  /** Crosshair shared with other charts; the chart has a separate one when absent. */
   at?: number | null;
   onAt?: (x: number | null) => void;
 }

@@ -1,6 +1,6 @@
 /**
- * Primitives to a Canvas 2D context. Nothing outside the visible part is touched; colours are set
- * once a run.
+ * Paints primitives to a Canvas 2D context. Nothing outside the visible part is painted; colours
+ * are set once for each run of equal colours.
  */
 import {
   type BadgeBatch,
@@ -162,7 +162,7 @@ function paintPaths(batch: PathBatch, state: PaintState): number {
       painted++;
       context.moveTo(points[from * 2]! * scale + tx, points[from * 2 + 1]! * scale + ty);
       if (crowded && batch.shape === "cubic") {
-        // In a crowd the bow of a line is not seen, but it takes most of the time.
+        // In a crowd the curvature of lines is not visible, but takes most of the time.
         const p = (to - 1) * 2;
         context.lineTo(points[p]! * scale + tx, points[p + 1]! * scale + ty);
       } else if (batch.shape === "cubic") {
@@ -185,7 +185,7 @@ function paintPaths(batch: PathBatch, state: PaintState): number {
   return batch.counted ? painted : 0;
 }
 
-/** Whether the box around a path meets the screen. */
+/** Whether the box around a path overlaps the screen. */
 function seen(points: Float32Array, from: number, to: number, t: Transform, size: Size): boolean {
   let [x0, y0, x1, y1] = [Infinity, Infinity, -Infinity, -Infinity];
   for (let p = from; p < to; p++) {

@@ -53,7 +53,7 @@ export function CanvasTooltip({
 }) {
   const { title, lines } = describeHit(shown, hover.hit.item);
   const tokens = THEMES[theme];
-  // A long line takes two.
+  // A long line wraps to two lines.
   const heightPx = 40 + LINE_PX * lines.reduce((sum, line) => sum + Math.ceil(line.length / LETTERS), 0);
   const place: CSSProperties = {
     color: tokens.ink,

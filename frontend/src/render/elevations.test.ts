@@ -10,7 +10,7 @@ const between = Array.from({ length: model.cables.count }, (_, cable) => cable).
   return a !== b;
 });
 
-test("elevations of a cable are of the racks of both its ends, side by side", () => {
+test("a cable shows the elevations of the racks of both ends, side by side", () => {
   for (const cable of [between[0]!, between.at(-1)!, between[Math.floor(between.length / 2)]!]) {
     const selection: Selection = { kind: "cable", ids: [cable] };
     const racks = elevationRacks(model, selection);

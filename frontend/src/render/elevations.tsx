@@ -7,7 +7,10 @@ import { useMemo } from "react";
 import { cableRacks, highlightOf, type PlanModel, type Selection } from "@/scene";
 import { PlanCanvas, type PlanCanvasProps } from "./plan-canvas";
 
-/** Most racks side by side before a group is cut down to the part around the selection. */
+/**
+ * The largest number of racks side by side; of larger groups only the part around the selection is
+ * shown.
+ */
 const MAX_RACKS = 16;
 
 export function elevationRacks(model: PlanModel, selection: Selection): readonly number[] {

@@ -1,6 +1,6 @@
 /**
- * The meaning of the colours of links: the ramp from the least to the greatest value, and the links
- * that carry nothing.
+ * The meaning of the colours of links: the ramp from the least to the greatest value, and links
+ * without traffic.
  */
 import { HEAT_CLASSES, heatColour, heatScale, type LinkHeat } from "@/scene";
 import { plural, type ThemeName } from "@/units";

@@ -4,7 +4,7 @@
  */
 import type { Size, Transform } from "./transform";
 
-/** A full paint cheaper than this is simply repeated in every frame of a gesture. */
+/** A full paint that is faster than this is repeated in every frame of a gesture. */
 const CHEAP_MS = 7;
 
 type Context = CanvasRenderingContext2D;

@@ -1,5 +1,5 @@
 /**
- * Marks over the picture that keep their size at any zoom; their text opens by a click or a key.
+ * Marks over the picture that keep their size at any zoom; a click or a key opens their text.
  */
 import type { CSSProperties } from "react";
 import type { Selection } from "@/scene";

@@ -12,7 +12,7 @@ const model = createModel(scene, cables, topology);
 const size = { width: 840, height: 520 };
 
 describe("transform", () => {
-  it("fits all of the bounds and finds its way back", () => {
+  it("fits all of the bounds and is invertible", () => {
     const bounds = { x: -3, y: 7, width: 40, height: 12 };
     const t = fitTransform(bounds, size);
     const seen = visibleBox(t, size);
@@ -27,7 +27,7 @@ describe("transform", () => {
 });
 
 describe("labels", () => {
-  it("take the longest form that fits", () => {
+  it("labels take the longest form that fits", () => {
     const measure = (text: string) => text.length * 10;
     const shorten = (room: number, overflow: "hide" | "ellipsis" = "hide") =>
       fitText("eight kW\t8.6\t8", room, 11, 400, overflow, measure);
@@ -62,7 +62,7 @@ describe("palette", () => {
     }
   });
 
-  it("orders the ramp away from the ground", () => {
+  it("orders the ramp away from the background", () => {
     for (const theme of ["light", "dark"] as const) {
       const palette = paletteOf(theme);
       const ground = THEMES[theme].background;
@@ -100,7 +100,7 @@ describe("svg", () => {
     expect(svg).toContain("8.1\u00a0kW".replace("8.1", "8.10"));
   });
 
-  it("escapes what a name may hold", () => {
+  it("escapes special characters of names", () => {
     expect(escapeXml('<3,001> & "x"')).toBe("&lt;3,001&gt; &amp; &quot;x&quot;");
   });
 });

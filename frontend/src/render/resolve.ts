@@ -1,4 +1,4 @@
-/** Names of colours to values in a theme. */
+/** Converts names of colours to values of a theme. */
 import type { ColourRef, TokenName } from "@/scene";
 import {
   inkOn,
@@ -21,8 +21,8 @@ export interface Palette {
 }
 
 /**
- * On a light ground larger values are darker, on a dark ground lighter. Low values are faint, so
- * that racks do not distract from the level colours drawn on them.
+ * On a light background larger values are darker, on a dark background lighter. Low values are
+ * faint, so that racks do not distract from the level colours drawn on them.
  */
 function rampOf(theme: ThemeName, tokens: ThemeTokens, step: number): string {
   const share = step / (RAMP_STEPS - 1);
@@ -30,10 +30,10 @@ function rampOf(theme: ThemeName, tokens: ThemeTokens, step: number): string {
   return mix(tokens.background, colour, theme === "light" ? 0.32 + 0.43 * share : 0.55 + 0.12 * share);
 }
 
-/** The ends of the ramp that would drown in a light or a dark ground are left out. */
+/** The ends of the ramp that would not stand out from a light or dark background are left out. */
 const HEAT_SHARE = { light: 0.86, dark: 0.8 } as const;
 
-/** More is farther from the ground, at full strength: for lines. */
+/** Larger values differ more from the background, at full strength: for lines. */
 function heatOf(theme: ThemeName, step: number): string {
   const share = (step / (RAMP_STEPS - 1)) * HEAT_SHARE[theme] + (1 - HEAT_SHARE[theme]);
   const at = Math.round(share * (RAMP_STEPS - 1));

@@ -11,11 +11,11 @@ import type { Size, Transform } from "./transform";
 
 /** Opacity of the veil over everything that is not selected. */
 const VEIL = { light: 0.66, dark: 0.62 } as const;
-/** A gesture rests for this long before a dear picture is painted sharp again. */
+/** After a pause of this length in a gesture, a complex picture is painted sharp again. */
 const SETTLE_MS = 90;
 
 export interface PaintStats {
-  /** Single links painted below, and of the selection. */
+  /** Number of single links painted below, and in the selection. */
   links: number;
   selectedLinks: number;
   baseMs: number;
@@ -83,7 +83,7 @@ export class Stage {
     this.flush();
   }
 
-  /** `gesture`: more will follow at once. */
+  /** `gesture`: further calls follow at once. */
   setTransform(transform: Transform, gesture: boolean): void {
     this.transform = transform;
     if (gesture) this.moving = true;

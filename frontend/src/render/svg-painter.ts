@@ -24,7 +24,7 @@ import { fitTransform, type Size, type Transform } from "./transform";
 export interface SvgOptions {
   theme: ThemeName;
   size: Size;
-  /** Absent: all of the view. */
+  /** When absent, all of the view. */
   transform?: Transform;
   overlay?: readonly Batch[];
   /** Title and description of the picture, for readers and search. */
@@ -69,7 +69,7 @@ export function escapeXml(text: string): string {
     .replaceAll('"', "&quot;");
 }
 
-/** Two decimals are a hundredth of a pixel. */
+/** Two decimals: a hundredth of a pixel. */
 function px(value: number): string {
   return String(Math.round(value * 100) / 100);
 }
@@ -101,7 +101,7 @@ function group(attributes: string, children: readonly string[], alpha = 1): stri
   return `<g${attributes}${alpha < 1 ? ` opacity="${alpha}"` : ""}>${children.join("")}</g>`;
 }
 
-/** One path a colour: thousands of boxes stay a small file. */
+/** A path for each colour keeps files with thousands of boxes small. */
 function rectsSvg(batch: RectBatch, palette: Palette, t: Transform): string {
   const paths = new Map<number, string[]>();
   const inset = batch.insetPx ?? 0;

@@ -1,5 +1,5 @@
 /**
- * Fitting a label into its room; the same rule for canvas and SVG, with their own measure of width.
+ * Fits a label into its space; the same rule for canvas and SVG, with different measures of width.
  */
 
 export type Measure = (text: string, sizePx: number, weight: number) => number;
@@ -30,7 +30,8 @@ export function fitText(
 }
 
 /**
- * Width of text in the usual sans-serif faces, without a canvas: em widths by class of character.
+ * Estimates the width of text in usual sans-serif faces without a canvas: em widths by class of
+ * character.
  */
 export const estimateWidth: Measure = (text, sizePx, weight) => {
   let em = 0;

@@ -1,6 +1,6 @@
 /**
- * World to CSS pixels: screen = world * scale + offset. The zoom is relative to the scale that fits
- * the view.
+ * Converts world to CSS pixels: screen = world * scale + offset. The zoom is relative to the scale
+ * that fits the view.
  */
 import type { Box } from "@/scene";
 
@@ -36,7 +36,7 @@ export function toWorld(transform: Transform, x: number, y: number): [x: number,
   return [(x - transform.x) / transform.scale, (y - transform.y) / transform.scale];
 }
 
-/** The part of the world that is seen. */
+/** The visible part of the world. */
 export function visibleBox(transform: Transform, size: Size): Box {
   const [x, y] = toWorld(transform, 0, 0);
   return { x, y, width: size.width / transform.scale, height: size.height / transform.scale };

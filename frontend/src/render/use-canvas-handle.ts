@@ -13,7 +13,7 @@ export interface PlanCanvasHandle {
   zoomOut(): void;
   fit(): void;
   pan(dxPx: number, dyPx: number): void;
-  /** All of the view, not only the part in sight, with the selection. */
+  /** All of the view, not only its visible part, with the selection. */
   toSvg(provenance?: string): string;
   toPngBlob(ratio?: number): Promise<Blob>;
   focus(): void;

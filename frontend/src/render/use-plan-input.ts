@@ -37,8 +37,8 @@ export interface PlanInput {
 }
 
 /**
- * Selects an item, or with `add` takes it into the selection or out of it; no item clears the
- * selection.
+ * Selects an item, or with `add` adds it to the selection or removes it; without an item, clears
+ * the selection.
  */
 export type Choose = (item: HitItem | null, add: boolean) => void;
 /** Turns the 3D view, in degrees. */

@@ -27,7 +27,7 @@ export interface Shows {
   selection?: Selection;
   colourBy?: ColourBy;
   linksMode?: LinksMode;
-  /** Links by what they carry instead of by level. */
+  /** Colours links by load instead of by level. */
   heat?: LinkHeat;
   /** The faults, which are marked on the floor. */
   struck?: Struck;
