@@ -49,7 +49,7 @@ def get_service(session: UnitOfWork, engine: EngineOf) -> AsBuiltService:
 async def read_listing(
     http: Request,
     host: Annotated[
-        PlainText | None, Query(min_length=1, max_length=255, description="lldpctl of one device: which one it ran on.")
+        PlainText | None, Query(min_length=1, max_length=255, description="For lldpctl of a single device: the device.")
     ] = None,
     decimal: Annotated[
         Mark | None, Query(description="The decimal mark of the lengths; judged by all of them if left out.")

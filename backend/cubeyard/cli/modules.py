@@ -126,12 +126,12 @@ def print_answers(console: Console, events: list[Json]) -> None:
 
 
 def begin(name: str, language: str, folder: Path) -> list[Path]:
-    """Makes a folder with a template; its files. Exits with 2 where there is one, or the name is
-    none."""
+    """Makes a folder with a template; its files. Exits with 2 if the folder exists or the name is
+    not valid."""
     if NAME.fullmatch(name) is None:
         refuse(f"{name} is not a name for a service: small letters, digits and hyphens, a letter first, at most 32.")
     if folder.exists():
-        refuse(f"{folder} is there already: choose another name, or remove it.")
+        refuse(f"{folder} exists already: choose another name, or remove it.")
     copies = {
         "rust": {
             "Cargo.toml.template": "Cargo.toml",
@@ -157,8 +157,8 @@ def begin(name: str, language: str, folder: Path) -> list[Path]:
 
 
 def size_of(servers: int) -> list[int]:
-    """The sides of a torus with this number of servers, as equal as possible. Exits with 2 where
-    there is none."""
+    """The sides of a torus with this number of servers, as equal as possible. Exits with 2 if there
+    is none."""
     best: list[int] | None = None
     for x in range(1, round(servers ** (1 / 3)) + 1):
         if servers % x:
@@ -174,8 +174,8 @@ def size_of(servers: int) -> list[int]:
 
 
 def on_packets(file: str, size: list[int], message: str, seconds: float, mode: str, seed: int) -> Json:
-    """Results of a service on a torus with real packets, as `emulate` prints them. Exits where it
-    is stopped or refused."""
+    """Results of a service on a torus with real packets, as `emulate` prints them. Exits if it is
+    stopped or refused."""
     from cubeyard.cli.emulate import StoppedError, run_session
 
     services, files = read_services([file])
@@ -200,7 +200,7 @@ def on_packets(file: str, size: list[int], message: str, seconds: float, mode: s
 
 
 def print_trial(console: Console, report: Json, took_secs: float) -> None:
-    """A trial's report in words."""
+    """Prints the report of a trial."""
     delivered, hops = report["delivered"], {int(hop): count for hop, count in report["hops"].items()}
     mean = sum(hop * count for hop, count in hops.items()) / delivered if delivered else 0.0
     most = max(hops, default=0)

@@ -85,14 +85,14 @@ def _refusals(resumable: bool) -> Iterator[None]:
     except NetboxError as error:
         errors.print(f"[bold red]error:[/bold red] {escape(str(error))}", highlight=False)
         if isinstance(error, NetboxBusyError):
-            errors.print("A slow NetBox needs a longer --timeout, and its proxy and gunicorn the same.")
+            errors.print("A slow NetBox needs a longer --timeout, also in its proxy and gunicorn.")
         if resumable:
             errors.print("Completed changes stay; the same command continues from there.")
         raise typer.Exit(1) from None
 
 
 def _check(url: str, token: str) -> None:
-    """Exits with 2 for an address that is none, and for an empty token."""
+    """Exits with 2 for an invalid address and for an empty token."""
     if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).netloc:
         refuse(f"--url is {url!r}; give the whole address, like https://netbox.example.org.")
     if not token.strip():

@@ -1,5 +1,5 @@
-"""Standard output that may be closed or full, and a terminal's settings. A measured report outlives
-an output that cannot be written."""
+"""Standard output that may be closed or full, and a terminal's settings. If the output cannot be
+written, a measured report is saved to a file."""
 
 from __future__ import annotations
 
@@ -68,8 +68,8 @@ class RawOutput(io.RawIOBase):
 
 
 def prepare() -> None:
-    """Have errors of standard output raised as OutputError, and drop variables without a
-    meaning."""
+    """Raises errors of standard output as OutputError, and drops variables that would confuse
+    libraries."""
     for name in ("COLUMNS", "LINES"):
         value = os.environ.get(name, "1")
         if not value.isdecimal() or int(value) == 0:
@@ -83,7 +83,7 @@ def prepare() -> None:
         os.environ["_TYPER_FORCE_DISABLE_TERMINAL"] = "1"
     old = sys.stdout
     if old is None:
-        # Takes the descriptor's number, which a socket would get.
+        # Occupies the descriptor's number, which a socket would get otherwise.
         while os.open(os.devnull, os.O_RDWR) < STDOUT:
             pass
     if sys.stderr is None:
@@ -112,8 +112,8 @@ def save(path: Path, option: str, data: bytes) -> None:
 
 @contextmanager
 def kept(name: str, content: Callable[[], bytes]) -> Iterator[None]:
-    """Around the output of a report that only another measurement gives: where it fails, the report
-    goes to a file, and the command exits with 1."""
+    """For the output of a report that cannot be computed again: on failure the report is written to
+    a file, and the command exits with 1."""
     try:
         yield
         sys.stdout.flush()

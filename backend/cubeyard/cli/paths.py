@@ -13,8 +13,8 @@ from cubeyard.cli.common import SpecOption, explained, read_spec, settings_of, w
 from cubeyard.engine import Engine, Json
 
 REASONS = {
-    "source-failed": "The source is taken away.",
-    "destination-failed": "The destination is taken away.",
+    "source-failed": "The source is removed.",
+    "destination-failed": "The destination is removed.",
     "no-path": "No path is left.",
 }
 
@@ -25,12 +25,12 @@ def paths(
     spec: SpecOption,
     without: Annotated[
         list[str] | None,
-        typer.Option(help="Take away a server, a switch, a rack or a link like '00/<0,0>' first. Can be repeated."),
+        typer.Option(help="Remove a server, a switch, a rack or a link like '00/<0,0>' first. Can be repeated."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the document as JSON.")] = False,
 ) -> None:
-    """Print the parallel paths of two servers: the most that share no device, and of these the
-    shortest in all."""
+    """Print the parallel paths of two servers: a largest set of paths that share no device, with
+    the smallest total length."""
     with explained():
         document = Engine(settings_of()).paths_between(read_spec(spec), source, destination, without or [])
     if as_json:

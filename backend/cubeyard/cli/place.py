@@ -1,5 +1,5 @@
-"""Real packets from the command line: a place of the command's own, its end by Ctrl-C, and a lab
-for figures."""
+"""Real packets from the command line: a folder for the command, its end by Ctrl-C, and a lab for
+figures."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 @contextmanager
 def command_place(settings: Settings) -> Iterator[Place]:
-    """A place of this process's own for root, who can start a fabric; for others the one where a
-    fabric may run."""
+    """For root, who can start a fabric, a separate folder of this process; for other users the
+    folder in which a fabric may run."""
     from cubeyard.emulation.deploy.reaper import reap
     from cubeyard.emulation.fabric.place import Place
 
@@ -67,7 +67,7 @@ def stoppable() -> Iterator[Callable[[], bool]]:
 
 
 def clear_left_alone(settings: Settings) -> None:
-    """Remove the leftovers of killed commands, and print the reasons where some stay."""
+    """Remove the leftovers of killed commands, and print why some stay."""
     from cubeyard.emulation.deploy.reaper import reap_left_alone
 
     kept: list[str] = []
@@ -79,7 +79,7 @@ def clear_left_alone(settings: Settings) -> None:
 @contextmanager
 def own_lab(settings: Settings, engine: Engine, brevity: float) -> Iterator[Callable[[OnProgress | None], Lab]]:
     """Makes labs that belong to this process alone. Their fabric starts with the first measurement,
-    and goes at the end."""
+    and ends at the end."""
     with ExitStack() as held:
 
         def lab(told: OnProgress | None) -> Lab:

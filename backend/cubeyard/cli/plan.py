@@ -33,7 +33,7 @@ EDGES_A_WRITE = 200_000
 
 CatalogOption = Annotated[
     str | None,
-    typer.Option("--catalog", help="A price book: a builtin one, like paper-2009 or current-2026, or a JSON file."),
+    typer.Option("--catalog", help="A price book: builtin, like paper-2009 or current-2026, or a JSON file."),
 ]
 
 
@@ -58,7 +58,7 @@ def export(
     catalog: CatalogOption = None,
     name: Annotated[str | None, typer.Option(help="Name of the plan in the file.")] = None,
     paper: Annotated[
-        str | None, typer.Option(help="pdf, xlsx: a4 or letter; the plan's own (site.paper) if left out.")
+        str | None, typer.Option(help="pdf, xlsx: a4 or letter; default: the plan's (site.paper).")
     ] = None,
     first_label: Annotated[
         int | None, typer.Option(help="pdf: the first free label of the first sheet, counted from 1 down its columns.")
@@ -109,7 +109,7 @@ def export(
 
 
 def formats(as_json: Annotated[bool, typer.Option("--json", help="Print the list as JSON.")] = False) -> None:
-    """List the export formats, and with what each was checked."""
+    """List the export formats, and the check of each."""
     from cubeyard.exports import FORMATS
     from cubeyard.exports.formats import GROUPS
 

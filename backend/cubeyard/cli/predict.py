@@ -32,7 +32,7 @@ def predict(
     workload: Annotated[
         str, typer.Option(help=f"{WORKLOADS}; or a workload as JSON, or the CSV file of a matrix.")
     ] = "all-to-all",
-    routing: Annotated[str | None, typer.Option(help="Routing scheme; the paper's own if left out.")] = None,
+    routing: Annotated[str | None, typer.Option(help="Routing scheme; default: the paper's.")] = None,
     fail: Annotated[
         list[str] | None,
         typer.Option(
@@ -58,7 +58,7 @@ def predict(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the document as JSON.")] = False,
 ) -> None:
-    """Predict what a plan carries: throughput, load and paths, with or without failures."""
+    """Predict a plan's throughput, load and paths, with or without failures."""
     with explained():
         experiment = {
             "workload": read_workload(workload),
@@ -83,7 +83,7 @@ def predict(
 
 
 def _amount(gbps: float) -> str:
-    """With cents as far as it has them: a slow network's throughput is not 0.00."""
+    """With enough decimals: the throughput of a slow network is not shown as 0.00."""
     return f"{gbps:,.2f}" if gbps == 0 or abs(gbps) >= 0.1 else f"{gbps:.3g}"
 
 

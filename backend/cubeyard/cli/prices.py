@@ -34,19 +34,21 @@ def prices(
         Path | None,
         typer.Option("--output", "-o", help="The price book to write, as JSON; without it only show the changes."),
     ] = None,
-    source: Annotated[str | None, typer.Option(help="Where the prices are from. Default: the file's name.")] = None,
-    date: Annotated[str | None, typer.Option(help="When they were quoted, as 2026-11-22. Default: today.")] = None,
+    source: Annotated[str | None, typer.Option(help="Source of the prices. Default: the file's name.")] = None,
+    date: Annotated[str | None, typer.Option(help="Date of the quotation, as 2026-11-22. Default: today.")] = None,
     rate: Annotated[
         list[str] | None,
-        typer.Option(help="What a currency of the bill is worth in the book's, as EUR=1.08. Repeat it for several."),
+        typer.Option(
+            help="Value of one unit of a currency of the bill in the book's currency, as EUR=1.08. Repeat it for several."
+        ),
     ] = None,
     decimal: DecimalOption = None,
     jumps: Annotated[
-        bool, typer.Option("--jumps", help="Take prices too that become ten times as high or low, or nothing.")
+        bool, typer.Option("--jumps", help="Accept prices that become ten times as high or low, or zero.")
     ] = False,
 ) -> None:
-    """Take prices, suppliers and part numbers that were filled into a bill of materials over into a
-    price book."""
+    """Copy prices, suppliers and part numbers from a filled-in bill of materials into a price
+    book."""
     from cubeyard.catalog.quotes import Origin, quoted_parts, read_bill, read_rates
     from cubeyard.reading.problems import BadFileError
 

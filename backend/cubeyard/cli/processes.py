@@ -3,8 +3,8 @@ the fabric and without its privileges.
 
 The node of a server listens at a socket of its run's folder. The command connects to it and passes
 the connection to the process, which therefore needs no other access. A process that ends, or that
-the node hangs up on, is started again, later each time. All of them end with this process, however
-that ends: the kernel sees to it (`cubeyard_service.py`).
+the node disconnects, is started again after a growing delay. All of them end with this process,
+because the kernel kills them then (`cubeyard_service.py`).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ LOOK_AGAIN_SECS = 0.2
 FIRST_DELAY_SECS = 1.0
 LONGEST_DELAY_SECS = 60.0
 STEADY_SECS = 10.0
-"""A process that lived so long is started again as if it were the first time."""
+"""A process that ran for this time is started again with the first delay."""
 READY_SECS = 30.0
 
 
@@ -64,7 +64,7 @@ def start(path: Path, end: socket.socket) -> subprocess.Popen[bytes]:
         # Its output is for its author, not part of a report.
         stdout=2,
         env={"PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8", "PYTHONHASHSEED": "0"},
-        # The keyboard's signals are for this process, which ends it.
+        # Signals of the keyboard go to this process, which ends the service.
         start_new_session=True,
     )
 
@@ -114,7 +114,7 @@ class _Beside:
     folder: Path
     file: ServiceFile
     connection: socket.socket | None = None
-    """The process's end, kept to see when the node hangs up."""
+    """The process's end of the connection, kept to notice when the node closes its end."""
     process: subprocess.Popen[bytes] | None = None
     handle: int = -1
     """Of the process, to notice its end."""
@@ -131,7 +131,7 @@ class _Beside:
             return
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_NONBLOCK)
         try:
-            # By its folder: a socket's path may have 107 bytes.
+            # By its folder, because a socket's path may have only 107 bytes.
             connection.connect(f"/proc/self/fd/{folder}/{self.file.id}")
         except (FileNotFoundError, ConnectionRefusedError, BlockingIOError):
             connection.close()
@@ -164,9 +164,9 @@ class _Beside:
         self.delay_secs = min(2 * self.delay_secs, LONGEST_DELAY_SECS)
 
     def waits_for(self) -> Iterator[tuple[int, int]]:
-        """Descriptors, and what of them."""
+        """The descriptors to wait for, with the events of each."""
         if self.connection is not None:
-            # While its process reads, only the end of the connection is of interest.
+            # While its process reads, only the end of the connection matters.
             yield self.connection.fileno(), 0 if self.process is not None else select.POLLIN
         if self.process is not None:
             yield self.handle, select.POLLIN
@@ -205,7 +205,7 @@ class ServiceProcesses:
                 raise ServiceProcessError(f"The servers cannot be reached: {self._error}. {hint}")
             if time.monotonic() > until:
                 missing = sum(item.started == 0 for item in self._all)
-                raise ServiceProcessError(f"{missing} servers do not talk to their service's process.")
+                raise ServiceProcessError(f"{missing} servers are not connected to their service's process.")
             time.sleep(0.05)
 
     def end(self) -> None:

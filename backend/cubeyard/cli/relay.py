@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def relay(
     fabric: Annotated[Path, typer.Option(help="Socket of the cubeyard-fabric.")],
-    api: Annotated[Path | None, typer.Option(help="Its socket for an API that only looks.")] = None,
+    api: Annotated[Path | None, typer.Option(help="Its socket for an API that only reads.")] = None,
     *,
     keys: Annotated[Path, typer.Option(help="Folder with ca.crt, tls.crt and tls.key.")],
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "0.0.0.0",  # noqa: S104 - callers need a key
@@ -40,8 +40,8 @@ def relay(
 
 
 def keys(
-    folder: Annotated[Path, typer.Argument(help="Where they are made; the same folder again renews them.")],
-    days: Annotated[int, typer.Option(min=1, max=3650, help="How long the certificates are valid.")] = 365,
+    folder: Annotated[Path, typer.Argument(help="The folder of the keys; the same folder again renews them.")],
+    days: Annotated[int, typer.Option(min=1, max=3650, help="Validity of the certificates, in days.")] = 365,
 ) -> None:
     """Make the keys of relays, workers and the API, or renew them.
 

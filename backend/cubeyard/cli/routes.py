@@ -1,4 +1,4 @@
-"""`cubeyard routes`: the routes of a switch or server of a run, as they are in the kernel now."""
+"""`cubeyard routes`: the routes of a switch or server of a run, as they are in the kernel."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def run(
     file: File,
     engine: Annotated[
         str | None,
-        typer.Option(help="flow, packet or emulation, instead of the file's. Others' settings are left out."),
+        typer.Option(help="flow, packet or emulation, instead of the file's. Settings of other engines are left out."),
     ] = None,
     mode: Annotated[
         str | None, typer.Option(help="For emulations: containers or namespaces, instead of the file's.")
@@ -111,8 +111,8 @@ def run(
 
 @scenario_app.command("check")
 def check(file: File) -> None:
-    """Check a scenario without running it: the file, its plan, names of devices, and what the
-    engine takes."""
+    """Check a scenario without running it: the file, its plan, names of devices, and the support of
+    the engine."""
     with told(file):
         source = _read(file)
         with source.by_line():
@@ -130,7 +130,7 @@ def check(file: File) -> None:
 
 @scenario_app.command("schema")
 def schema(output: Out = "-") -> None:
-    """Write the JSON schema of scenario files, which editors check and complete them by."""
+    """Write the JSON schema of scenario files, for checks and completion in editors."""
     from cubeyard.experiments.scenario.model import schema as found
 
     _put(output, orjson.dumps(found(), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
@@ -186,7 +186,7 @@ def _print_error(file: str, error: FieldError) -> None:
 
 
 def _read(file: str) -> Read:
-    """The scenario of a file. Paths of plans count from its folder."""
+    """The scenario of a file. Paths of plans are relative to its folder."""
     import sys
 
     folder = Path.cwd() if file == "-" else Path(file).parent
@@ -197,7 +197,7 @@ def _read(file: str) -> Read:
             raise ValueError(f"it has more than {MAX_FILE_BYTES // 2**20} MiB")
         result = loads(whole.read_bytes())
         if not isinstance(result, dict):
-            raise ValueError("it is JSON, but no object")
+            raise ValueError("it is JSON, but not an object")
         return result
 
     try:
@@ -297,7 +297,7 @@ def _answered(chosen: Read, source: Read) -> tuple[RunVerdict, Json]:
 
 
 def _computed(engine: Engine, chosen: Read, document: Json, bar: OnProgress | None) -> tuple[RunVerdict, Json]:
-    """Point by point, and the network without faults where a share is of it."""
+    """Point by point, and the network without faults if a share is relative to it."""
     from cubeyard.experiments.points import Point, count, points
     from cubeyard.experiments.scenario import verdict as verdicts
 
@@ -330,7 +330,7 @@ def _emulated(chosen: Read, faults: list[Json]) -> tuple[RunVerdict, Json]:
     from cubeyard.cli.place import stoppable
     from cubeyard.experiments.scenario import verdict as verdicts
 
-    # The command's own run has no schedules: they are drawn already.
+    # The command's run has no schedules: their faults are drawn already.
     body: Any = {**chosen.request.model_dump(mode="json"), "faults": faults}
     body.pop("fault_schedules", None)
     with chosen.by_line(), stoppable() as interrupted:

@@ -1,4 +1,4 @@
-"""`cubeyard search`: the cheapest plan that keeps constraints, or the front between objectives. No
+"""`cubeyard search`: the cheapest plan that meets constraints, or the front between objectives. No
 database."""
 
 from __future__ import annotations
@@ -32,28 +32,28 @@ def search(
     ] = None,
     maximise: Annotated[list[str] | None, typer.Option(help="A metric to make large. Both can be repeated.")] = None,
     fail: Annotated[
-        str, typer.Option(help="What fails for the metrics after failures, like switches=0.1.")
+        str, typer.Option(help="Failures for the metrics after failures, like switches=0.1.")
     ] = "switches=0.1",
     seed: Annotated[
         list[int] | None,
-        typer.Option(min=0, max=MAX_SEED, help="Seed of the failures; can be repeated, the worst counts."),
+        typer.Option(min=0, max=MAX_SEED, help="Seed of the failures; can be repeated, and the worst result counts."),
     ] = None,
     family: Annotated[list[str] | None, typer.Option(help="Try this family only; can be repeated.")] = None,
     most_servers: Annotated[
-        int | None, typer.Option(help="The most servers of a plan; twice the least by default.")
+        int | None, typer.Option(help="The most servers of a plan; default: twice the least.")
     ] = None,
-    evaluations: Annotated[int, typer.Option(help="The most candidates whose throughput is worked out.")] = 300,
+    evaluations: Annotated[int, typer.Option(help="The most candidates whose throughput is computed.")] = 300,
     plan: Annotated[
         str | None, typer.Option(help="Fields of all plans: a plan spec without topology, as JSON or a file.")
     ] = None,
     catalog: Annotated[str | None, typer.Option(help="A price book: a builtin one or a JSON file.")] = None,
     question: Annotated[
-        str | None, typer.Option(help="The whole question as JSON or a file, instead of the options.")
+        str | None, typer.Option(help="The complete request as JSON or a file, instead of the options.")
     ] = None,
-    metrics: Annotated[bool, typer.Option("--metrics", help="List what plans can be judged by.")] = False,
+    metrics: Annotated[bool, typer.Option("--metrics", help="List the metrics of plans.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the document as JSON.")] = False,
 ) -> None:
-    """Search for the best plans. Exits with 1 if no plan keeps the constraints."""
+    """Search for the best plans. Exits with 1 if no plan meets the constraints."""
     engine = Engine(settings_of())
     if metrics:
         _print_metrics(engine, as_json)
@@ -139,7 +139,7 @@ def _print(console: Console, engine: Engine, document: Json) -> None:
             )
         console.print(table)
     else:
-        console.print("No plan keeps the constraints.")
+        console.print("No plan meets the constraints.")
     for constraint in document["constraints"]:
         if constraint["left_out"] and not document["front"]:
             nearest = "" if constraint["nearest"] is None else f"; nearest: {constraint['nearest']:,.6g}"
@@ -152,7 +152,7 @@ def _print(console: Console, engine: Engine, document: Json) -> None:
     )
     if not document["complete"]:
         errors.print(
-            f"[yellow]{document['unexplored']:,} candidates were not looked at: raise --evaluations.[/yellow]",
+            f"[yellow]{document['unexplored']:,} candidates were not examined: raise --evaluations.[/yellow]",
             highlight=False,
         )
 

@@ -23,10 +23,10 @@ from cubeyard.settings import Settings
 
 def run(
     host: Annotated[
-        str | None, typer.Option(help="The address to listen on. Other than loopback needs a token.")
+        str | None, typer.Option(help="The address to listen on. Addresses other than loopback need a token.")
     ] = None,
     port: Annotated[int | None, typer.Option(min=0, max=65535, help="The port to listen on.")] = None,
-    worker: Annotated[bool, typer.Option(help="Also do background exports and runs in this process.")] = True,
+    worker: Annotated[bool, typer.Option(help="Also carry out background exports and runs in this process.")] = True,
 ) -> None:
     """Serve the page and the API."""
     with _none_is_garbage():
@@ -45,13 +45,13 @@ def run(
 
 def work(
     until_idle: Annotated[
-        bool, typer.Option("--until-idle", help="End once no export and no run is queued or under way anywhere.")
+        bool, typer.Option("--until-idle", help="End as soon as no export and no run is queued or under way anywhere.")
     ] = False,
     beat: Annotated[
         Path | None, typer.Option(help="A file to touch every 5 s, for probes that notice a worker that hangs.")
     ] = None,
 ) -> None:
-    """Do background exports and runs, from the same database as the server's. Any number of workers
+    """Carry out background exports and runs, from the server's database. Any number of workers
     share the points of a sweep."""
     with _none_is_garbage():
         from cubeyard.kit.db import Database

@@ -1,5 +1,5 @@
 """`cubeyard service`: the services that the servers of a run host, messages to them, and services
-of one's own."""
+that users write."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from cubeyard.cli.processes import ServiceProcessError, answering
 from cubeyard.engine import Engine
 
 service_app = typer.Typer(
-    help="Services that the servers of a run host, messages to them, and services of your own.", no_args_is_help=True
+    help="Services that the servers of a run host, messages to them, and your services.", no_args_is_help=True
 )
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print everything as JSON.")]
@@ -80,7 +80,7 @@ def service_send(
     service: Annotated[str, typer.Argument(help="The service's name, like cache.")],
     message: Annotated[str, typer.Argument(help="The message, like 'get colour'; - for standard input.")],
     server: Annotated[
-        str | None, typer.Option(help="The server whose instance gets it, like '(0,0,0)'; every server if left out.")
+        str | None, typer.Option(help="The server whose instance gets it, like '(0,0,0)'; default: every server.")
     ] = None,
     wait: Annotated[float, typer.Option(help="Most seconds to wait for answers.")] = 1.0,
     answers: Annotated[int, typer.Option(help="Stops waiting after this number of answers.")] = 1,
@@ -135,7 +135,7 @@ def service_new(
     name: Annotated[str, typer.Argument(help="The service's name: small letters, digits and hyphens.")],
     language: Annotated[Language, typer.Option(help="The language.")] = Language.RUST,
 ) -> None:
-    """Begin a service of your own: makes the folder NAME with a template that builds and works."""
+    """Begin a service: makes the folder NAME with a template that builds and works."""
     folder = Path(name)
     for path in begin(name, language.value, folder):
         Console().print(f"[dim]made[/dim] {escape(str(path))}", highlight=False, soft_wrap=True)
@@ -215,9 +215,11 @@ def service_test(
 @service_app.command("run")
 def service_run(
     file: Module,
-    servers: Annotated[int, typer.Option(help="Servers of the torus, like 27: as many as this machine runs.")] = 27,
+    servers: Annotated[
+        int, typer.Option(help="Servers of the torus, like 27, within the limits of this machine.")
+    ] = 27,
     message: Said = "{key} hello",
-    seconds: Annotated[float, typer.Option(help="How long packets flow.")] = 5.0,
+    seconds: Annotated[float, typer.Option(help="Seconds of traffic.")] = 5.0,
     mode: Annotated[
         str, typer.Option(help="containers, or namespaces where there is no Docker engine.")
     ] = "containers",
@@ -227,7 +229,7 @@ def service_run(
     """Try a service in virtual time; if it delivers and loses nothing, run it on servers with real
     packets.
 
-    Exits with 1 if it fails in virtual time, or answers there and not with real packets.
+    Exits with 1 if it fails in virtual time, or answers only in virtual time.
     """
     size = size_of(servers)
     report, took_secs = _trial(file, size, message, seconds, seed)

@@ -53,7 +53,7 @@ def simulate(
             help="The size of each flow, like 64kB or 1MiB; 1,000,000 by default.",
         ),
     ] = None,
-    routing: Annotated[str | None, typer.Option(help="Routing scheme; the paper's own if left out.")] = None,
+    routing: Annotated[str | None, typer.Option(help="Routing scheme; default: the paper's.")] = None,
     fault: Annotated[
         list[str] | None,
         typer.Option(
@@ -78,7 +78,7 @@ def simulate(
         typer.Option(
             "--flows",
             help="Write each flow's times to this file, .csv or .parquet. A CSV file has the completed flows while the "
-            "simulation runs, of more than 20,000 in the order in which they end.",
+            "simulation runs; more than 20,000 are in the order in which they end.",
         ),
     ] = None,
     estimate: Annotated[
@@ -125,7 +125,7 @@ def simulate(
 
 
 def _settings(texts: list[str]) -> Json:
-    """The `--set` options. A value that is JSON is read as that, any other as a word."""
+    """The `--set` options. A value that is valid JSON is read as JSON, any other as a word."""
     result: Json = {}
     for text in texts:
         name, equals, value = text.partition("=")

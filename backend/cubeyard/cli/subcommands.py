@@ -1,4 +1,5 @@
-"""The subcommands: which function does each, and its line in the help, which loads none of them."""
+"""The subcommands: the function of each, and its line in the help, which is shown without loading
+them."""
 
 from __future__ import annotations
 
@@ -6,14 +7,14 @@ SUBCOMMANDS = {
     "run": ("server:run", "Serve the page and the API."),
     "worker": (
         "server:work",
-        "Do background exports and runs, from the same database as the server's. Any number of workers share the points of a sweep.",
+        "Carry out background exports and runs, from the server's database. Any number of workers share the points of a sweep.",
     ),
     "plan": ("plan:plan", "Compute a plan and print its numbers."),
     "export": ("plan:export", "Write a plan as a file: a workbook, a PDF, NetBox tables and more."),
-    "formats": ("plan:formats", "List the export formats, and with what each was checked."),
+    "formats": ("plan:formats", "List the export formats, and the check of each."),
     "prices": (
         "prices:prices",
-        "Take prices, suppliers and part numbers that were filled into a bill of materials over into a price book.",
+        "Copy prices, suppliers and part numbers from a filled-in bill of materials into a price book.",
     ),
     "netbox": ("netbox:netbox_app", "Documents a plan in a NetBox."),
     "asbuilt": (
@@ -28,16 +29,16 @@ SUBCOMMANDS = {
     "openapi": ("server:openapi", "Write the description of the API as OpenAPI JSON."),
     "paths": (
         "paths:paths",
-        "Print the parallel paths of two servers: the most that share no device, and of these the shortest in all.",
+        "Print the parallel paths of two servers: a largest set of paths that share no device, with the smallest total length.",
     ),
-    "search": ("search:search", "Search for the best plans. Exits with 1 if no plan keeps the constraints."),
+    "search": ("search:search", "Search for the best plans. Exits with 1 if no plan meets the constraints."),
     "life": (
         "life:life",
         "Simulate years of failures and repairs of a plan. Exits with 2 for a plan that cannot be simulated.",
     ),
     "predict": (
         "predict:predict",
-        "Predict what a plan carries: throughput, load and paths, with or without failures.",
+        "Predict a plan's throughput, load and paths, with or without failures.",
     ),
     "simulate": (
         "simulate:simulate",
@@ -52,12 +53,12 @@ SUBCOMMANDS = {
     "scenario": ("scenario:scenario_app", "Saved scenarios: plan, traffic, faults and hypotheses in one YAML file."),
     "capture": (
         "capture:capture",
-        "Capture the packets of a link or port of a run to a pcapng file, which is kept with the run.",
+        "Capture the packets of a link or port of a run to a pcapng file, which is stored with the run.",
     ),
     "shell": ("capture:shell", "Print the command that opens a shell in the network of a run's server."),
     "service": (
         "service:service_app",
-        "Services that the servers of a run host, messages to them, and services of your own.",
+        "Services that the servers of a run host, messages to them, and your services.",
     ),
     "routes": (
         "routes:routes",
@@ -79,14 +80,17 @@ SUBCOMMANDS = {
         "clean:clean",
         "Remove containers, namespaces and processes of emulations whose process is gone. Running ones are left alone.",
     ),
-    "changes": ("changes:changes", "List who changed what and when, the latest first."),
+    "changes": ("changes:changes", "List changes with author and time, the latest first."),
     "token": ("admin:token_app", "API tokens, for servers that others can reach."),
     "db": ("admin:db_app", "The database's tables."),
     "backup": (
         "backup:backup",
         "Write everything in the database to a file: plans, prices, runs, tokens. Servers may run.",
     ),
-    "restore": ("backup:restore", "Put a backup into an empty database, and migrate it if it is of an older version."),
+    "restore": (
+        "backup:restore",
+        "Restore a backup into an empty database, and migrate it if it is from an older version.",
+    ),
     "completion": ("completion:completion", "Print the script that completes commands and options in a shell."),
     "man": ("reference:man", "Print the man page of all commands: cubeyard man | man -l -"),
 }

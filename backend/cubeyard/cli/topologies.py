@@ -38,19 +38,17 @@ def import_topology(
     ],
     format: Annotated[
         str | None,
-        typer.Option("--format", "-f", help=f"One of {', '.join(_FORMATS)}. Default: found out from the file."),
+        typer.Option("--format", "-f", help=f"One of {', '.join(_FORMATS)}. Default: detected from the file."),
     ] = None,
     servers: Annotated[
         str | None, typer.Option(help="Patterns of names that are servers, with commas between them: 'web*,db*'.")
     ] = None,
-    switches: Annotated[
-        str | None, typer.Option(help="The same for switches; where both match, it is a switch.")
-    ] = None,
+    switches: Annotated[str | None, typer.Option(help="The same for switches; if both match, it is a switch.")] = None,
     link_gbps: Annotated[
         float | None, typer.Option(help="Rate of links that have none in the file. Default: 10.")
     ] = None,
     rate_unit: Annotated[
-        str | None, typer.Option(help=f"The unit of rates that are bare numbers: {', '.join(_UNITS)}.")
+        str | None, typer.Option(help=f"The unit of rates without a unit: {', '.join(_UNITS)}.")
     ] = None,
     decimal: DecimalOption = None,
     output: Annotated[
@@ -94,7 +92,7 @@ def import_topology(
 
 
 def _one_of(values: tuple[Name, ...], given: str | None, option: str) -> Name | None:
-    """The value that was given. Exits with 2 for one that there is not."""
+    """The value that was given. Exits with 2 for an unknown value."""
     result = next((value for value in values if value == given), None)
     if given is not None and result is None:
         refuse(f"{option} is {given}. Give one of {', '.join(values)}.")

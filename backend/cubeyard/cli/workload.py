@@ -67,7 +67,7 @@ class _FlowHeader(Header):
 
 
 def _with_unit(words: str) -> tuple[str, str]:
-    """The column that a name with a unit is, and the unit; empty for other names."""
+    """The column that a name with a unit means, and the unit; empty for other names."""
     for written in (words.strip(), re.sub(r"(?<=[a-z])(?=[A-Z])", "_", words.strip())):  # startMs
         if (parts := _UNIT.fullmatch(written)) is None:
             continue
@@ -122,14 +122,14 @@ def read_workload(text: str) -> Json | str:
 
 
 def _parquet(path: str) -> Json:
-    """As the same table in CSV; the first row is line 2. Raises OSError, and ValueError for a file
-    that has no flows."""
+    """Lines are counted as in the same table in CSV; the first row is line 2. Raises OSError, and
+    ValueError for a file that has no flows."""
     from pyarrow import ArrowInvalid, parquet
 
     try:
         file = parquet.ParquetFile(path)
     except ArrowInvalid as error:
-        raise ValueError("it is no Parquet file") from error
+        raise ValueError("it is not a Parquet file") from error
     with file:
         if file.metadata.num_rows > MAX_ROWS:
             raise ValueError(f"it has {file.metadata.num_rows:,} rows; {MAX_ROWS:,} are the limit")

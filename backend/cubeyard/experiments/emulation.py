@@ -118,7 +118,7 @@ class Emulation(Request):
             "the switches chips; other values then say nothing."
         ),
     )
-    seconds: Secs = Field(default=30.0, description="How long the workload is measured.")
+    seconds: Secs = Field(default=30.0, description="Seconds of measurement.")
     settle_secs: float = Field(default=3.0, ge=0, le=60, description="Sent before it, and not counted.")
     calibrate_secs: float = Field(
         default=2.0,

@@ -87,7 +87,7 @@ async def import_file(
     switches: Annotated[
         PlainText | None,
         Query(
-            max_length=5_000, description="The same for switches; where both match, it is a switch.", examples=["leaf*"]
+            max_length=5_000, description="The same for switches; if both match, it is a switch.", examples=["leaf*"]
         ),
     ] = None,
     link_gbps: Annotated[

@@ -71,7 +71,7 @@ class TrialEvent(Model):
 
     event: Literal["progress", "result", "problem"]
     data: str = Field(
-        description="JSON. `progress`: `{done, total}`, in thousandths of the virtual time; `result`: a TrialReport; `problem`: why there is none."
+        description="JSON. `progress`: `{done, total}`, in thousandths of the virtual time; `result`: a TrialReport; `problem`: the error."
     )
 
 

@@ -120,7 +120,7 @@ def test_a_new_service_has_all_files_with_its_name(
     assert any("my-service" in text for text in texts)
     again = cubeyard("service", "new", "my-service")
     assert again.exit_code == 2
-    assert "is there already" in again.output
+    assert "exists already" in again.output
     assert cubeyard("service", "new", "../other").exit_code == 2
 
 

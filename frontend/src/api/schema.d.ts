@@ -12043,7 +12043,7 @@ export interface operations {
                 format?: ("graphml" | "gexf" | "dot" | "csv" | "containerlab" | "netbox" | "lldp") | null;
                 /** @description Patterns of names that are servers, with commas between them. */
                 servers?: string | null;
-                /** @description The same for switches; where both match, it is a switch. */
+                /** @description The same for switches; if both match, it is a switch. */
                 switches?: string | null;
                 /** @description Rate of links about which the file says nothing; 10 if left out. */
                 link_gbps?: number | null;
@@ -12917,7 +12917,7 @@ export interface operations {
                         event: "space" | "progress" | "point" | "result" | "problem";
                         /**
                          * Data
-                         * @description JSON. `space`: the number of candidates; `progress`: the number of decided candidates; `point`: a candidate whose objectives are known; `result`: the front, and what each constraint left out; `problem`: the error.
+                         * @description JSON. `space`: the number of candidates; `progress`: the number of decided candidates; `point`: a candidate whose objectives are known; `result`: the front, and the plans that each constraint excluded; `problem`: the error.
                          */
                         data: string;
                     };

@@ -16,15 +16,15 @@ impl Key {
     }
 }
 
-/// What becomes of a packet that arrived, as `packet` says.
+/// Result of `packet` for a packet that arrived.
 #[allow(dead_code)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// On to its key; where that is here, F is asked.
+    /// Send it on to its key; if that is here, F is called.
     Pass = 0,
-    /// F is asked here.
+    /// F is called here.
     Route = 1,
-    /// The service has taken it in.
+    /// The service has consumed it.
     Consumed = 2,
     /// It is dropped.
     Drop = 3,
@@ -39,8 +39,8 @@ pub struct Packet {
 impl Packet {
     /// Its bytes.
     pub fn bytes(&self) -> &[u8] {
-        // SAFETY: the host fills the buffer before a call and leaves it alone during it; a call has
-        // one packet.
+        // SAFETY: the host fills the buffer before a call and does not touch it during the call; a
+        // call has one packet.
         unsafe { core::slice::from_raw_parts(buffer() as *const u8, self.length) }
     }
 
@@ -103,11 +103,11 @@ impl Server {
     pub fn key(&self) -> Key {
         Key(unsafe { imports::key() })
     }
-    /// Its colour, a number of the service's own.
+    /// Its colour, a number that the service chooses.
     pub fn colour(&self) -> u32 {
         unsafe { imports::colour() }
     }
-    /// Gives it, and packets that are sent from now on, another colour.
+    /// Changes its colour, and that of packets sent from now on.
     pub fn set_colour(&mut self, colour: u16) {
         unsafe { imports::set_colour(colour.into()) }
     }
@@ -115,11 +115,11 @@ impl Server {
     pub fn next(&mut self, key: Key) -> bool {
         unsafe { imports::next(key.0) != 0 }
     }
-    /// Hands a packet to the routing service, which asks F here; at most 16 packets a call.
+    /// Hands a packet to the routing service, which calls F here; at most 16 packets a call.
     pub fn route(&mut self, bytes: &[u8], key: Key) -> bool {
         unsafe { imports::route(bytes.as_ptr(), bytes.len(), key.0) != 0 }
     }
-    /// Sends a packet to a key without asking F here.
+    /// Sends a packet to a key without calling F here.
     pub fn transmit(&mut self, bytes: &[u8], key: Key) -> bool {
         unsafe { imports::transmit(bytes.as_ptr(), bytes.len(), key.0) != 0 }
     }
@@ -139,7 +139,7 @@ impl Server {
     pub fn max_payload(&self) -> u32 {
         unsafe { imports::max_payload() }
     }
-    /// The time in milliseconds, since whenever.
+    /// The time in milliseconds, from an arbitrary start.
     pub fn now_ms(&self) -> u64 {
         unsafe { imports::now_ms() }
     }
@@ -177,7 +177,7 @@ pub trait Service {
     fn next(&mut self, server: &mut Server, at: Key, packet: &mut Packet);
     /// The queue of a packet, 0 to 15.
     fn classify(&mut self, packet: &mut Packet) -> u8;
-    /// Longest time in a queue, in milliseconds, and its weight. Asked once for each queue.
+    /// Longest time in a queue, in milliseconds, and its weight. Called once for each queue.
     fn queue(&mut self, queue: u8) -> (u32, u32) {
         (1000, 1)
     }
@@ -185,7 +185,7 @@ pub trait Service {
     fn deliver(&mut self, server: &mut Server, at: Key, packet: &mut Packet);
     /// A neighbour lives or died.
     fn neighbour(&mut self, server: &mut Server, port: u32, up: bool) {}
-    /// The time asked for by `set_timer` has come.
+    /// The time of `set_timer` has come.
     fn timer(&mut self, server: &mut Server) {}
     /// A message from outside.
     fn message(&mut self, server: &mut Server, message: &mut Packet) {}

@@ -3,8 +3,9 @@ Standard library only.
 
 A service is a class derived from `Service` in a separate file. `cubeyard service test FILE` tries
 it in virtual time, `cubeyard service run FILE` on real packets. It runs as a process next to each
-server: this file is its main program, reads calls from a socket and answers each with what the
-service asks for. The form of both is described in `emulator/crates/sandbox/src/process`.
+server: this file is its main program, reads calls from a socket and answers each call with the
+actions that the service requests. The form of both is described in
+`emulator/crates/sandbox/src/process`.
 """
 
 # pyright: reportPrivateUsage=false
@@ -28,7 +29,7 @@ from pathlib import Path
 Key = tuple[int, int, int]
 """A coordinate."""
 PASS, ROUTE, CONSUMED, DROP = range(4)
-"""What `Service.packet` may say."""
+"""Results of `Service.packet`."""
 LOCAL = 255
 """In `Packet.port`: the packet comes from this server itself."""
 
@@ -51,7 +52,7 @@ class Packet:
         """The key coordinate that it is routed to."""
         self.payload = payload
         self.colour = colour
-        """A number of the service's own, 16 bits."""
+        """A number that the service chooses, 16 bits."""
         self.port = port
         """That it came by."""
         self.hops = hops
@@ -59,7 +60,7 @@ class Packet:
 
 
 class Service:
-    """An instance on one server. `F` is what a service needs; override what else you want."""
+    """An instance on one server. A service needs `F`; override other methods as you like."""
 
     def __init__(self, server: Server) -> None:
         self.server = server
@@ -156,16 +157,16 @@ class Server:
         return mixed ^ mixed >> 31
 
     def route(self, payload: bytes, key: Key, colour: int = 0) -> None:
-        """Hands a packet to the routing service, which asks F for this server's coordinate."""
+        """Hands a packet to the routing service, which calls F for this server's coordinate."""
         self._asks.append((_ROUTE, Packet(_key(key), bytes(payload), colour)))
 
     def transmit(self, payload: bytes, *keys: Key, colour: int = 0) -> None:
-        """Sends a packet to a key, or to one of several, without asking F here."""
+        """Sends a packet to a key, or to one of several, without calling F here."""
         packet = Packet((0, 0, 0), bytes(payload), colour)
         self._asks.append((_TRANSMIT, (packet, [_key(key) for key in keys])))
 
     def send(self, port: int, payload: bytes, colour: int = 0) -> bool:
-        """Sends a packet one hop by a port; False where its link is not free."""
+        """Sends a packet one hop by a port; False if its link is not free."""
         if not (0 <= port < 8 and self._free >> port & 1):
             return False
         self._free &= ~(1 << port)
@@ -226,7 +227,7 @@ class _Instance:
         elif kind == 1:
             self._network(body)
         elif self._service is None:
-            raise RuntimeError("it did not begin")
+            raise RuntimeError("its start failed")
         elif kind == 2:
             outcome = self._packet(body)
         elif kind == 3:
@@ -280,7 +281,7 @@ class _Instance:
         return _DONE
 
     def _route(self, kind: int, at: Key, packet: Packet) -> None:
-        """Where F says, or the packet's end."""
+        """To the keys that F returns, or to the packet's end."""
         assert self._service is not None
         self._packets += 1
         if self._packets > _PACKETS_IN_A_CALL:
@@ -342,7 +343,7 @@ class _Maker:
         if len(matches) != 1:
             raise TypeError(f"{self._path} has {len(matches)} classes derived from Service; it needs one")
         if matches[0].F is Service.F:
-            raise TypeError(f"{matches[0].__name__} has no F: it says where packets go")
+            raise TypeError(f"{matches[0].__name__} has no F, which chooses where packets go")
         return matches[0](server)
 
 
@@ -351,21 +352,21 @@ def _confine(parent: int) -> None:
     starts it."""
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES, _MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    # Nodes and the fabric go first.
+    # Nodes and the fabric have priority.
     os.nice(5)
     if os.geteuid() == 0:
         os.setgroups([])
         os.setgid(_NOBODY)
         os.setuid(_NOBODY)
-    # After the change of user, which would undo it.
+    # After the change of user, which would reset it.
     ctypes.CDLL(None).prctl(_DIES_WITH_PARENT, signal.SIGKILL)
     if os.getppid() != parent:
         sys.exit(1)
 
 
 def _serve(connection: socket.socket, make: _Maker) -> None:
-    """Answers calls until the other side hangs up. A call that takes too long ends the process, by
-    the kernel."""
+    """Answers calls until the other side disconnects. A call that takes too long ends the process,
+    by the kernel."""
     instances: dict[int, _Instance] = {}
     shown = 0
     while call := connection.recv(_LONGEST_CALL):
@@ -400,7 +401,7 @@ def main() -> None:
     make = _Maker(path)
     connection = socket.socket(fileno=descriptor)
     _confine(parent)
-    # The other side may hang up.
+    # The other side may disconnect.
     with suppress(ConnectionError):
         _serve(connection, make)
 

@@ -36,7 +36,7 @@ def list_changes(
         str | None, Query(pattern=PATTERN, description="Of this saved plan and what belongs to it.")
     ] = None,
     subject: Annotated[PlainText | None, Query(min_length=1, max_length=64, description="Of this thing.")] = None,
-    q: Annotated[PlainText, Query(max_length=200, description="Words of the name or the detail.")] = "",
+    q: Annotated[PlainText, Query(max_length=200, description="Text in the name or the detail.")] = "",
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> schemas.ChangeList:
     """A row is written in the transaction of its change and never changes. What the program does by
