@@ -3,16 +3,16 @@
 
 use crate::random::{Draws, mix};
 
-/// Draws of servers and of times are apart.
+/// Servers and times have separate streams of random numbers.
 const OF_SERVERS: u64 = 0x7365_7276;
 const OF_TIMES: u64 = 0x7469_6d65;
 
-/// The seed of a client, by its place among all clients.
+/// The seed of a client, by its index among all clients.
 pub fn client_seed(seed: u64, client: u64) -> u64 {
     mix(seed ^ mix(client))
 }
 
-/// The place, among `servers`, of the one that a client's request goes to.
+/// The index, among `servers`, of the server that receives a client's request.
 pub fn asked_server(client_seed: u64, request: u64, servers: u32) -> u32 {
     Draws::of(client_seed ^ OF_SERVERS, request).below(servers)
 }

@@ -10,7 +10,8 @@ use crate::family::NamedLink;
 use crate::graph::{Csr, NodeId};
 use crate::topology::Topology;
 
-/// Names are written and read for at most this many nodes or links; beyond, for evenly spread ones.
+/// Names are checked for at most this number of nodes or links; in larger networks, for an even
+/// sample.
 const NAMED_AT_MOST: usize = 1 << 20;
 /// Word operations one certificate may spend on distances between all servers.
 const EXACT_DISTANCE_WORK: u64 = 8_000_000;
@@ -295,7 +296,7 @@ fn parallel(topology: &Topology, csr: &Csr) -> Check {
     )
 }
 
-/// Indices `0..count`, thinned to about `NAMED_AT_MOST` evenly spread ones.
+/// Indices `0..count`, reduced to an even sample of about `NAMED_AT_MOST`.
 fn spread(count: usize) -> impl Iterator<Item = usize> {
     (0..count).step_by(count.div_ceil(NAMED_AT_MOST).max(1))
 }
@@ -420,8 +421,7 @@ fn diameter(topology: &Topology, csr: &Csr) -> Check {
     } else {
         servers.min(if family.transitive() { 1 } else { 2 })
     };
-    // Evenly spread, the first and the last among them: partial structures are irregular at the
-    // end.
+    // An even sample with the first and the last: partial structures are irregular at the end.
     for index in 0..u64::from(wanted) {
         let last = u64::from(wanted.max(2) - 1);
         sources.push((index * u64::from(servers - 1) / last) as NodeId);

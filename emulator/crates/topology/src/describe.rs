@@ -35,11 +35,11 @@ pub(crate) struct Parameter {
     pub max: f64,
     pub required: bool,
     pub default: Option<f64>,
-    /// How the value is chosen if the parameter is omitted and has no fixed default.
+    /// The rule for the value if the parameter is omitted and has no fixed default.
     pub default_doc: &'static str,
     pub unit: &'static str,
     pub doc: &'static str,
-    /// Only the network of a run has it: no plan does, and no list of parameters names it.
+    /// Only the network of a run has it: plans and lists of parameters do not.
     pub of_runs: bool,
 }
 

@@ -132,12 +132,12 @@ pub struct FaultEntry {
     pub carries: bool,
     /// The effect on the process of the target server, if any.
     pub process: Option<FaultProcess>,
-    /// For a kind that strikes anything: the kinds of the same effect on a server, a switch and a
-    /// link.
+    /// For a kind that affects any target: the kinds with the same effect on a server, a switch and
+    /// a link.
     pub stands_for: Option<StandsFor>,
 }
 
-/// The exact kinds that a general kind means, by what it strikes.
+/// The exact kinds of a general kind, by type of target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct StandsFor {
     /// The kind used if the target is a server.
@@ -169,8 +169,8 @@ const LOSS: FaultParameter = FaultParameter {
     default: 0.05,
 };
 
-/// How much later packets arrive, each way. `netem` keeps every packet that waits: 10 s bounds its
-/// memory. `[ours]`
+/// The added delay of packets, in each direction. `netem` keeps every packet that waits: 10 s
+/// bounds its memory. `[ours]`
 const DELAY: FaultParameter = FaultParameter {
     name: "delay_secs",
     title: "Added delay",
@@ -180,8 +180,8 @@ const DELAY: FaultParameter = FaultParameter {
     default: 0.02,
 };
 
-/// A kind that stops its target, notices itself by the carrier and needs no number; the entries
-/// state what differs.
+/// Defaults: stops the target; neighbours see the carrier drop; no parameters. Entries state the
+/// differences.
 const PLAIN: FaultEntry = FaultEntry {
     kind: FaultKind::Down,
     title: "",

@@ -15,7 +15,7 @@ pub enum Severity {
     Info,
 }
 
-/// How to keep the plan as it is, by writing down that this excess is accepted: no repair.
+/// How to keep the plan as it is, by accepting the excess in the spec: no repair.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Acceptance {
     /// The button's label, for example `Accept 67 %`.
@@ -47,12 +47,12 @@ pub struct Finding {
     /// The offending value, when there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<Value>,
-    /// The limit it broke, when there is one.
+    /// The limit that it exceeds, when there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<Value>,
 }
 
-/// A number in words: with an exponent only where digits would be many.
+/// A number as text: with an exponent only if it has many digits.
 pub fn number_text(value: f64) -> String {
     let plain = value == 0.0 || (1e-4..1e7).contains(&value.abs());
     if plain {
@@ -114,8 +114,8 @@ impl Finding {
         Finding::new(Severity::Info, code, field, message, hint)
     }
 
-    /// An error: a field whose JSON cannot be read, in the reader's words without the place in a
-    /// text that nobody sees.
+    /// An error: a field whose JSON cannot be read, with the reader's message without its position
+    /// in an internal text.
     pub fn unreadable(code: &'static str, field: impl Into<String>, error: &serde_json::Error) -> Finding {
         let field = field.into();
         let said = error.to_string();

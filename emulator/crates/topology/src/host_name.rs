@@ -19,7 +19,8 @@ pub const HOST_NAME_MAX_CHARACTERS: usize = 63;
 const SERVER_FORMS: [(&str, &str, &str); 3] = [("", ".", ""), ("[", ",", "]"), ("(", ",", ")")];
 
 impl Topology {
-    /// Appends the host name of a node, e.g. `h0132` or `s3-001`. O(length of the name).
+    /// Appends the host name of a node, e.g. `h0132` or `s3-001`. Takes time in proportion to the
+    /// name's length.
     pub fn write_host_name(&self, node: NodeId, out: &mut String) {
         let mut name = String::new();
         self.write_name(node, &mut name);

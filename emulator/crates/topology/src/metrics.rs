@@ -1,4 +1,4 @@
-//! Structural figures in closed form, each with where it comes from and whether it is exact.
+//! Structural metrics in closed form, each with its source and whether it is exact.
 
 use serde::Serialize;
 
@@ -11,7 +11,7 @@ pub struct Metric {
     pub exact: bool,
     /// The unit of the value.
     pub unit: &'static str,
-    /// Where the closed form comes from: a paper's section, or `[ours]`.
+    /// Source of the closed form: a paper's section, or `[ours]`.
     pub source: &'static str,
     /// How to read the value.
     pub note: String,

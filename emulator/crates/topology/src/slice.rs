@@ -14,7 +14,7 @@ use crate::finding::{Finding, TopologyError};
 use crate::graph::NodeId;
 use crate::topology::Topology;
 
-/// How a slice is chosen.
+/// The choice of a slice.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Slice {
@@ -163,14 +163,14 @@ impl Topology {
         let links = self.links();
         let is_chosen = |node: NodeId| self.is_server(node) && chosen[node as usize];
         let mut is_in: Vec<bool> = (0..self.node_count()).map(is_chosen).collect();
-        // Links to switches of a tier follow those to lower ones in no order that counts: up until
-        // nothing is new.
+        // Links are in no useful order of tiers: continue upwards until nothing new is found.
         loop {
             let above = |link: usize| (!self.is_server(links.b[link])).then_some(links.b[link] as usize);
             let below = (0..links.len()).filter(|&link| is_in[links.a[link] as usize]);
             let mut fresh: Vec<usize> = below.filter_map(above).filter(|&switch| !is_in[switch]).collect();
             if !self.has_tiers() {
-                // Without tiers any switch may be on a path: down as well, as long as there is one.
+                // Without tiers any switch may be on a path: continue downwards too, until nothing
+                // new is found.
                 let down = (0..links.len()).filter(|&link| is_in[links.b[link] as usize]);
                 let switches = down
                     .map(|link| links.a[link])
@@ -182,7 +182,8 @@ impl Topology {
             }
             fresh.into_iter().for_each(|switch| is_in[switch] = true);
         }
-        // A switch with one link of the slice carries nothing, and then perhaps the one below it.
+        // A switch with a single link in the slice carries nothing; removing it may leave the same
+        // for the switch below it.
         loop {
             let mut ends = vec![0_u32; is_in.len()];
             for (&a, &b) in links.a.iter().zip(&links.b) {

@@ -25,7 +25,8 @@ pub struct SwitchTier {
     pub ports: u32,
     /// Fastest rate among the downward ports.
     pub port_rate_bits_per_sec: f64,
-    /// How many of `ports` are dedicated uplinks (the last ones); 0 where any port serves.
+    /// Number of `ports` that are dedicated uplinks (the last ones); 0 if any port can be an
+    /// uplink.
     pub uplink_ports: u32,
     /// Rate of the dedicated uplinks; 0 when there are none.
     pub uplink_rate_bits_per_sec: f64,

@@ -58,7 +58,7 @@ impl BcubeAddresses {
         self.weight[level]
     }
 
-    /// How many values the digit at `level` takes: `n`, at the top the number of BCube_{k-1}s
+    /// Number of values of the digit at `level`: `n`; at the top level, the number of BCube_{k-1}s
     /// present.
     #[inline]
     pub fn radix(&self, level: usize) -> u32 {

@@ -27,7 +27,7 @@ pub struct DcellAddresses {
     /// Divisions by `t_0 … t_k`, and by `g_1 … g_k` in the places before.
     by_size: Vec<Divisor>,
     by_siblings: Vec<Divisor>,
-    /// The order of growth where it is not that of the uids.
+    /// The order of growth if it differs from that of the uids.
     top_down: Option<TopDown>,
 }
 
@@ -72,7 +72,7 @@ impl DcellAddresses {
         (position < u64::from(self.servers)).then_some(position as NodeId)
     }
 
-    /// `t_0 … t_k`: servers of a complete DCell of each level; `u64::MAX` for more than that.
+    /// `t_0 … t_k`: servers of a complete DCell of each level; `u64::MAX` for larger numbers.
     pub fn sizes_of(n: u32, k: u32) -> Vec<u64> {
         let mut sizes = vec![u64::from(n)];
         for level in 0..k as usize {
@@ -103,7 +103,7 @@ impl DcellAddresses {
         &self.sizes
     }
 
-    /// How many DCell_{level-1}s a DCell_level has, `g_level`.
+    /// Number of DCell_{level-1}s in a DCell_level, `g_level`.
     #[inline]
     pub fn siblings(&self, level: usize) -> u64 {
         self.sizes[level - 1].saturating_add(1)
@@ -160,8 +160,8 @@ impl DcellAddresses {
     pub fn servers_of(&self, cell: u64, level: usize) -> impl Iterator<Item = NodeId> + '_ {
         let size = self.sizes[level];
         let first = cell.saturating_mul(size);
-        // In the order of uids no server has a greater one, however large the complete DCell would
-        // be.
+        // In the order of uids no server has a greater uid, regardless of the size of the complete
+        // DCell.
         let end = first.saturating_add(size);
         let end = self.top_down.map_or(end.min(u64::from(self.servers)), |_| end);
         (first..end).filter_map(|uid| self.server(uid))

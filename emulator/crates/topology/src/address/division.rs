@@ -1,4 +1,4 @@
-//! Division by a number that is known when a network is made: a multiplication instead.
+//! Division by a number that is fixed for a network, carried out as a multiplication.
 
 /// A divisor from 2 on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +54,7 @@ mod tests {
             prop_assert_eq!(by.remainder(value), value % divisor);
         }
 
-        /// Next to whole multiples, where a quotient is off first.
+        /// Values next to multiples of the divisor, where an error would show first.
         #[test]
         fn it_is_division_next_to_multiples(quotient in 0..=u64::from(u32::MAX), divisor in 2..1u64 << 32, below: bool) {
             let value = (quotient / divisor * divisor).saturating_sub(u64::from(below));

@@ -1,4 +1,4 @@
-//! Torus addresses: a place along each of three axes, z running fastest. `[camcube §2]`
+//! Torus addresses: a position along each of three axes; z changes fastest. `[camcube §2]`
 
 use crate::graph::NodeId;
 use crate::spec::Torus3dSpec;
@@ -36,18 +36,18 @@ impl TorusAddresses {
         self.strides[axis]
     }
 
-    /// A server's place along an axis.
+    /// A server's position along an axis.
     #[inline]
     pub fn coordinate(&self, server: NodeId, axis: usize) -> u32 {
         server / self.strides[axis] % self.sizes[axis]
     }
 
-    /// The server at a place; each coordinate is below its axis's size.
+    /// The server at a position; each coordinate is below its axis's size.
     pub fn server(&self, place: [u32; 3]) -> NodeId {
         (0..3).map(|axis| place[axis] * self.strides[axis]).sum()
     }
 
-    /// The server `by` places up (or, negative, down) an axis, round the ring.
+    /// The server `by` positions up an axis (down if negative), around the ring.
     #[inline]
     pub fn moved(&self, server: NodeId, axis: usize, by: i64) -> NodeId {
         let place = self.coordinate(server, axis);
@@ -71,7 +71,7 @@ impl TorusAddresses {
         }
     }
 
-    /// Hops between two servers along one axis, the shorter way round.
+    /// Hops between two servers along one axis, in the shorter direction.
     #[inline]
     pub fn axis_distance(&self, a: NodeId, b: NodeId, axis: usize) -> u32 {
         let offset = self.offset(a, b, axis);

@@ -2,8 +2,8 @@
 //! [dragonfly §3].
 //!
 //! The global links are in the consecutive arrangement: the `a h` global ports of a group, router
-//! by router, lead to the other groups in ascending order, over and over while a whole round of
-//! them is left. Port `q` of group `i` leads to group `t` or, from `i` on, `t + 1`, with `t` the
+//! by router, lead to the other groups in ascending order, repeatedly, as long as ports for a whole
+//! round remain. Port `q` of group `i` leads to group `t` or, from `i` on, `t + 1`, with `t` the
 //! place of `q` in its round. With the `a h + 1` groups of a full Dragonfly there is one round.
 
 use std::fmt::Write;
@@ -266,8 +266,8 @@ impl Family for Dragonfly {
                 if place < near {
                     continue;
                 }
-                // Seen from the far group, which is the later one, the near one keeps its number as
-                // its place.
+                // For the far group, which has the higher number, the index of the near group is
+                // its number.
                 let back = round * (self.groups - 1) + near;
                 links.push(self.global_port(near, port), self.global_port(far, back), 2, 0);
             }
@@ -317,7 +317,7 @@ impl Family for Dragonfly {
     }
 
     fn trunk_width(&self) -> u32 {
-        // Two links between the same groups are a round apart.
+        // Two links between the same groups differ by a round.
         self.h
             .checked_div(self.groups - 1)
             .map_or(1, |_| self.h.div_ceil(self.groups - 1))
@@ -385,7 +385,8 @@ impl Family for Dragonfly {
             return false;
         };
         let others = self.groups - 1;
-        // Lower group first: it sees the other at its number less one, and is seen at its own.
+        // Lower group first: its index of the other group is that group's number minus one, and the
+        // other's index of it is its number.
         link.level == 2
             && near < far
             && far < self.groups

@@ -17,10 +17,9 @@ const CUT_PASSES: u32 = 20;
 /// Distances between servers, in links; servers do not relay.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Survey {
-    /// The longest; an upper bound where not `exact`.
+    /// The longest distance; an upper bound if not `exact`.
     pub farthest: u32,
-    /// The mean of the pairs that have a path; `None` where it was not searched or there is no
-    /// pair.
+    /// The mean of the pairs that have a path; `None` if it was not searched or no pair has a path.
     pub mean: Option<f64>,
     /// Whether all pairs were searched.
     pub exact: bool,
@@ -69,8 +68,7 @@ pub(crate) fn cut(servers: u32, nodes: u32, links: &Links, weight: impl Fn(usize
     let half = servers / 2;
     let mut side: Vec<bool> = (0..nodes).map(|node| node < half).collect();
     for node in servers..nodes {
-        // Before the first pass a switch stands with the server that is listed first among its
-        // neighbours.
+        // Before the first pass a switch is on the side of the first server among its neighbours.
         side[node as usize] = csr.neighbours_of(node).iter().any(|&near| near < half);
     }
     for _ in 0..CUT_PASSES {

@@ -49,7 +49,7 @@ pub struct DcellSpec {
     /// Servers, the first in the order of growth; all `t_k` when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub servers: Option<u32>,
-    /// The order in which a DCell grows: which of the addresses a partial one has.
+    /// The order in which a DCell grows: it determines the addresses of a partial DCell.
     #[serde(default, skip_serializing_if = "DcellGrowth::is_filling")]
     pub growth: DcellGrowth,
 }
@@ -317,7 +317,7 @@ impl TopologySpec {
         }
     }
 
-    /// Everything wrong or odd about it. Without errors among the findings, it can be built.
+    /// All errors and warnings about it. Without errors among the findings, it can be built.
     pub fn validate(&self) -> Vec<Finding> {
         // The same range checks as for JSON, for specifications made in Rust.
         if let (Ok(Value::Object(fields)), Some(description)) =

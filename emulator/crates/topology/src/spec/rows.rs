@@ -8,7 +8,7 @@ use super::read::{kind_of, nearest};
 use crate::describe::{Kind, Parameter};
 use crate::finding::Finding;
 
-/// Findings that one list gives at most; the fix of the first repairs all rows.
+/// The largest number of findings of a list; the fix of the first repairs all rows.
 pub(crate) const FINDINGS_AT_MOST: usize = 20;
 /// Greatest tier of a switch.
 pub(crate) const TIER_AT_MOST: u8 = 15;
@@ -103,7 +103,7 @@ pub(crate) fn schema(parameter: Parameter) -> Value {
     })
 }
 
-/// The finding for something that is no list.
+/// The finding for a value that is not a list.
 pub(super) fn not_a_list(parameter: &Parameter, kind: &str) -> Finding {
     let name = parameter.name;
     Finding::error(
@@ -231,7 +231,7 @@ fn check_row(
     }
 }
 
-/// The row without what it cannot have; `None` where something needed is missing.
+/// The row without invalid fields; `None` if a required field is missing.
 fn repair(row: &Value, fields: &[(&str, Field, bool)]) -> Option<Value> {
     let row = row.as_object()?;
     let mut out = Map::new();

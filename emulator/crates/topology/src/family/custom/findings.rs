@@ -10,13 +10,13 @@ use crate::finding::Finding;
 use crate::host_name::HOST_NAME_MAX_CHARACTERS;
 use crate::spec::{CustomLink, CustomNode, CustomRole, CustomSpec, FINDINGS_AT_MOST};
 
-/// Most rates of a network: links name theirs by 8 bits.
+/// Most rates of a network: links refer to their rate by 8 bits.
 const RATES_AT_MOST: usize = 256;
-/// Most sets of networks that are compared for servers without a path.
+/// Most sets of networks to compare in the search for servers without a path.
 const GROUPS_AT_MOST: usize = 1_000;
 
-/// Errors with the row's path; the fix of the first repairs all of its kind. Without errors:
-/// remarks. Linear in the list.
+/// Errors with the row's path; the fix of the first error repairs all errors of its kind. Without
+/// errors: remarks. Linear in the list.
 pub(crate) fn validate(spec: &CustomSpec) -> Vec<Finding> {
     for check in [names, ends, ports, degrees, rates] {
         let mut errors = check(spec);

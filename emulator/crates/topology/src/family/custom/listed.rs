@@ -6,7 +6,7 @@ use crate::graph::NodeId;
 use crate::spec::{CustomRole, CustomSpec, TIER_AT_MOST};
 
 /// The tier of every node, in the order of the list: as given, else the distance in links from the
-/// nearest server minus one (at most [`TIER_AT_MOST`]); 0 for servers and for what no server
+/// nearest server minus one (at most [`TIER_AT_MOST`]); 0 for servers and for nodes that no server
 /// reaches. The list has no errors.
 pub(super) fn tiers(spec: &CustomSpec) -> Vec<u8> {
     let number: HashMap<&str, usize> = (spec.nodes.iter().enumerate())
@@ -59,8 +59,8 @@ pub(super) struct Listed {
     /// By node; 0 for servers.
     pub tiers: Vec<u8>,
     pub number: HashMap<String, NodeId>,
-    /// The ends of every link in the order of the list, the lower number first, with whether they
-    /// were turned round.
+    /// The ends of every link in the order of the list, the lower number first, and whether they
+    /// were swapped.
     pub ends: Vec<(NodeId, NodeId, bool)>,
     /// Indexed by node: its neighbours, each with the link to it, in the order of the list.
     pub rows: Vec<Vec<(NodeId, u32)>>,
@@ -111,7 +111,7 @@ impl Listed {
         self.number.get(name).is_some_and(|&node| node < self.servers)
     }
 
-    /// By node: which of the connected sets of switches it is in; a server is alone in one.
+    /// By node: its connected set of switches; each server is a set by itself.
     pub fn networks(&self) -> Vec<usize> {
         let mut of = vec![usize::MAX; self.names.len()];
         for start in 0..self.names.len() {

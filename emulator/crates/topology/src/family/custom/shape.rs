@@ -91,8 +91,8 @@ impl Custom {
     }
 }
 
-/// Switches of a tier are of one model: as many ports as the one with the most links, and dedicated
-/// uplinks where those to higher tiers are of another rate than the rest.
+/// Switches of a tier are of one model: its number of ports is the largest number of links of a
+/// switch, with dedicated uplinks if links to higher tiers have another rate than the rest.
 fn tiers(listed: &Listed, rate: impl Fn(u32) -> f64) -> Vec<SwitchTier> {
     let mut tiers: Vec<SwitchTier> = Vec::new();
     let mut downs_at_most = 0;
@@ -154,7 +154,7 @@ fn close(tier: &mut SwitchTier, downs: u32) {
     }
     tier.ports = tier.ports.max(1);
     if tier.port_rate_bits_per_sec == 0.0 {
-        // A switch without any link still is a device with a port.
+        // A switch without links still has a port.
         tier.port_rate_bits_per_sec = 1e9;
     }
 }
@@ -277,7 +277,7 @@ impl Inner {
             .map_or(self.server_ports, |tier| tier.ports)
     }
 
-    /// The name in the list, else the usual one, else the next number that no port of the node has.
+    /// The name in the list, else the usual name, else the next unused number of the node.
     fn port_name(&self, node: NodeId, port: u16) -> String {
         if let Some(name) = self.port_names.get(&(node, port)) {
             return name.clone();

@@ -126,7 +126,7 @@ pub(crate) fn validate(spec: &DcellSpec) -> Vec<Finding> {
     }
     let top_down = spec.growth == DcellGrowth::TopDown && k == 3;
     let count = |servers: u64| {
-        // A number of servers that is above the limit of links on its own is not laid out.
+        // Structures whose number of servers alone exceeds the limit of links are not built.
         let by_level = if top_down && u128::from(servers) <= u128::from(MAX_LINKS) {
             top_down_links_at_level(&sizes, servers)
         } else {

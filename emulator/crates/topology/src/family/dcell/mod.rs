@@ -114,8 +114,8 @@ impl Dcell {
         self.addresses.digit(server, level as usize)
     }
 
-    /// The server with this whole address; `None` for an address of another length, or of no server
-    /// here.
+    /// The server with this complete address; `None` for an address of another length or without a
+    /// server.
     fn whole_id(&self, digits: &[u32]) -> Option<NodeId> {
         if digits.len() != self.k as usize + 1 {
             return None;

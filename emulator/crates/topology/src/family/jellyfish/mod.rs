@@ -3,8 +3,8 @@
 //! The random regular graph is made as published: two switches with free ports that are not joined
 //! yet are drawn and joined, until there are none; then a switch with two free ports takes the
 //! place of a random link between two others. Two neighbours with one free port each take both ends
-//! of such a link in the same way. At most one port of the network stays free. Where the result is
-//! in parts, two links of different parts swap ends until it is whole. `[ours]`
+//! of such a link in the same way. At most one port of the network stays free. If the result is not
+//! connected, two links of different parts swap ends until it is. `[ours]`
 //!
 //! Inside: the family (here) and its graph (`random_graph`).
 //!
@@ -237,7 +237,7 @@ impl Jellyfish {
         switch * (self.servers / self.switches) + switch.min(self.servers % self.switches)
     }
 
-    /// The switch of a server and the place there.
+    /// The switch of a server, and the server's index on it.
     fn place(&self, server: NodeId) -> (u32, u32) {
         let (each, more) = (self.servers / self.switches, self.servers % self.switches);
         let switch = if server < more * (each + 1) {
@@ -248,7 +248,7 @@ impl Jellyfish {
         (switch, server - self.first_server(switch))
     }
 
-    /// Ports between switches, of all together.
+    /// The total number of ports between switches.
     fn between(&self) -> u64 {
         u64::from(self.switches) * u64::from(self.ports) - u64::from(self.servers)
     }

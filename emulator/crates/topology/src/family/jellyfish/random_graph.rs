@@ -17,7 +17,7 @@ pub(super) fn random_graph(degrees: &[u32], seed: u64) -> Vec<(u32, u32)> {
     graph.links.into_iter().collect()
 }
 
-/// A random graph while it is made.
+/// A random graph under construction.
 struct Making {
     draws: Draws,
     free: Vec<u32>,
@@ -48,7 +48,7 @@ impl Making {
         self.free[b as usize] -= 1;
     }
 
-    /// Takes the link at `place` of `drawn` out.
+    /// Removes the link at `place` of `drawn`.
     fn part(&mut self, place: usize) -> (u32, u32) {
         let (a, b) = self.drawn.swap_remove(place);
         self.links.remove(&(a, b));
@@ -131,7 +131,7 @@ impl Making {
         false
     }
 
-    /// By node, the least node of its part.
+    /// By node, the lowest node of its part.
     fn parts(&self) -> Vec<u32> {
         let mut near = vec![Vec::new(); self.free.len()];
         for &(a, b) in &self.links {

@@ -418,7 +418,7 @@ impl Family for LeafSpine {
                 down,
             )
         };
-        // The wire as the upper switch counts it must be the one that the lower one counts.
+        // The upper and the lower switch must count the wire as the same.
         let wire = b_port.checked_sub(place * width).filter(|&wire| wire < width);
         below + 1 == tier && wire.is_some_and(|wire| a_port == down + upper_place * width + wire)
     }

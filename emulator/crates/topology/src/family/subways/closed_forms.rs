@@ -30,7 +30,7 @@ impl Subways {
         let words = (self.spread as usize).div_ceil(64);
         let mut sets: BTreeMap<Vec<u64>, u64> = BTreeMap::new();
         // Loops repeat after `spread`, and a group has `loops_per_cluster` rounds of them, unless
-        // what each was before counts too.
+        // the racks' former ToRs count too.
         let (loops, rounds) = if self.keeps_former {
             (self.spread * self.loops_per_cluster, 1)
         } else {

@@ -31,7 +31,7 @@ pub(crate) struct Subways {
     pub(super) agg_down: u32,
     pub(super) agg_up: u32,
     pub(super) cores: u32,
-    /// Distinct rates; the server rates first, the uplink rate last found.
+    /// Distinct rates: the servers' rates first, then the uplinks' rate.
     pub(super) rates_bits_per_sec: Vec<f64>,
     /// Rate class by server port, or by cluster where `by_cluster`.
     pub(super) server_classes: Vec<u8>,
@@ -41,7 +41,7 @@ pub(crate) struct Subways {
     pub(super) keeps_former: bool,
 }
 
-/// How far around the loop port `e` reaches: 0, -1, +1, -2, +2, …
+/// The distance around the loop from the own ToR to the ToR of port `e`: 0, -1, +1, -2, +2, …
 fn reach(port: u32) -> i64 {
     let steps = i64::from(port.div_ceil(2));
     if port % 2 == 1 { -steps } else { steps }
@@ -120,8 +120,8 @@ impl Subways {
         group * self.spread + (tor % self.spread + in_loop % self.spread) % self.spread
     }
 
-    /// Cluster that a ToR was in before an upgrade, where its uplinks of that time are kept and it
-    /// is in another one now.
+    /// Cluster that a ToR was in before an upgrade, if it keeps the uplinks of that time and is in
+    /// another cluster now.
     pub(super) fn former_cluster(&self, in_loop: u32, tor: u32) -> Option<u32> {
         let former = in_loop / self.loops_per_cluster;
         (self.keeps_former && former != self.cluster_of(in_loop, tor)).then_some(former)

@@ -3,9 +3,9 @@
 
 use crate::spec::{GbpsList, SubwaysSpec};
 
-/// ToR oversubscription when nothing else decides [subways §8.1].
+/// ToR oversubscription by default [subways §8.1].
 const TOR_OVERSUBSCRIPTION: f64 = 5.0;
-/// Aggregation oversubscription when nothing else decides [subways §8.1].
+/// Aggregation oversubscription by default [subways §8.1].
 const AGG_OVERSUBSCRIPTION: f64 = 4.0;
 
 /// The numbers a specification leads to.
@@ -41,8 +41,8 @@ impl Sizes {
     }
 }
 
-/// Rounds up, forgiving the last digits of a quotient that should be whole: `resolve` writes the
-/// oversubscription it arrived at, and reading it back must give the same switches.
+/// Rounds up, but ignores the rounding error of a quotient that should be whole: `resolve` writes
+/// the oversubscription it arrived at, and reading it back must give the same switches.
 fn ceil(value: f64) -> u64 {
     (value - 1e-9).ceil().clamp(1.0, 1e12) as u64
 }
