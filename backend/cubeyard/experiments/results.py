@@ -159,7 +159,7 @@ class RebindingSoFar(Model):
     """The actions so far of controllers that adapt to the load."""
 
     rounds: int
-    moves: int = Field(description="Routes, of data and of acknowledgements, that were changed for another.")
+    moves: int = Field(description="Number of changed routes of data and of acknowledgements.")
 
 
 class LinkHeat(Model):

@@ -7775,7 +7775,7 @@ export interface components {
             rounds: number;
             /**
              * Moves
-             * @description Routes, of data and of acknowledgements, that were changed for another.
+             * @description Number of changed routes of data and of acknowledgements.
              */
             moves: number;
         };

@@ -335,19 +335,19 @@ fn what_degrades_no_link_is_refused_with_the_way_out() {
             json!({"target": {"names": ["00"]}, "kind": "link-rate", "rate_bits_per_sec": 1e7}),
             ".target",
             json!({"names": ["00"]}),
-            "strikes no link",
+            "affects no link",
         ),
         (
             json!({"target": {"kind": "switch", "ratio": 0.5}, "kind": "link-loss", "loss_ratio": 0.5}),
             ".target",
             json!({"kind": "switch", "ratio": 0.5}),
-            "strikes no link",
+            "affects no link",
         ),
         (
             json!({"target": {"selector": "2 servers"}, "kind": "link-loss", "loss_ratio": 0.5}),
             ".target",
             json!({"selector": "2 servers"}),
-            "strikes no link",
+            "affects no link",
         ),
         (
             json!({"target": link, "kind": "link-delay"}),

@@ -23,7 +23,7 @@ use crate::network::Network;
 use target::strike;
 pub use target::{Named, Selected, Share, Target, TargetKind};
 
-/// Something that breaks, and perhaps comes back.
+/// A failure, and possibly its recovery.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fault {
@@ -41,7 +41,7 @@ pub struct Fault {
     /// With `link-loss`: the share of packets that is lost, 0 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss_ratio: Option<f64>,
-    /// With `link-delay`: how much later packets arrive, each way.
+    /// With `link-delay`: the added delay of packets, in each direction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay_secs: Option<f64>,
     /// Time of the recovery; never by default.
@@ -148,7 +148,7 @@ impl Fault {
             .collect()
     }
 
-    /// Degrades every link that it strikes, each to `limit`.
+    /// Degrades every affected link to `limit`.
     fn degrade(
         &self,
         network: &Network,
@@ -184,7 +184,7 @@ pub(crate) fn no_link_struck(fault: &Fault, index: usize, network: &Network) -> 
         "no-link-struck",
         format!("faults[{index}].target"),
         format!(
-            "The target of {} strikes no link of this plan.",
+            "The target of {} affects no link of this plan.",
             fault.kind.name()
         ),
         format!("Name a link by its two ends{example}; or write `10% of links`."),
@@ -255,7 +255,7 @@ pub fn apply(faults: &[Fault], network: &Network, seed: u64) -> Result<Damage, V
     }
 }
 
-/// The seed of fault `i`: the first one draws from the experiment's itself.
+/// The seed of fault `i`; the first fault uses the experiment's seed.
 fn seed_of(seed: u64, i: usize) -> u64 {
     if i == 0 { seed } else { mix(seed ^ mix(i as u64)) }
 }

@@ -1,5 +1,5 @@
-//! Targets of faults: a random share, names or a selector, and the devices and links that they mean
-//! in a network.
+//! Targets of faults: a random share, names or a selector, and the devices and links of a network
+//! that they select.
 
 use cubeyard_routing::random::Draws;
 use cubeyard_routing::{FailureKind, Failures};
@@ -17,7 +17,7 @@ pub enum Target {
     Random(Share),
     /// Servers, switches, racks (`R07`) and links (`0132/<3,001>`) by name.
     Names(Named),
-    /// In words: `10% of level-1 switches`, `5 servers`, `rack R3`, `server 0132`.
+    /// As text: `10% of level-1 switches`, `5 servers`, `rack R3`, `server 0132`.
     Selector(Selected),
 }
 

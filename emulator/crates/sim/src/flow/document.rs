@@ -1,4 +1,4 @@
-//! The document of a prediction: one method a part, of a run that has been computed.
+//! The document of a prediction: a method for each part, of a computed run.
 
 use cubeyard_plan::summary::ENGINE_VERSION;
 use cubeyard_routing::Failures;

@@ -98,7 +98,7 @@ pub fn predict(
     FlowEngine.run(network, experiment, progress, &mut |_| {})
 }
 
-/// The remaining throughput of a network: the least that a search needs.
+/// The remaining throughput of a network: only the values that a search needs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Throughput {
     /// Aggregate bottleneck throughput, in Gb/s.
@@ -130,7 +130,7 @@ pub fn throughput(
     throughput_after(network, experiment, damage, seed, goes_on, progress)
 }
 
-/// The same after damage that is known, instead of the experiment's faults.
+/// The same after a given damage, instead of the experiment's faults.
 ///
 /// # Errors
 /// As of [`Engine::run`].
@@ -163,9 +163,9 @@ pub fn throughput_after(
     }))
 }
 
-/// The aggregate bottleneck throughput: as much as all carried flows get when each goes at the rate
-/// of the slowest, which is an equal share of the fullest link. With links of one rate, flows times
-/// rate over the most loaded directed link's flows. `[bcube §3.6]`
+/// The aggregate bottleneck throughput: the sum of all carried flows if each has the rate of the
+/// slowest, which is an equal share of the fullest link. With links of one rate, flows times rate
+/// over the most loaded directed link's flows. `[bcube §3.6]`
 ///
 /// 0 when no flow crosses a link. In the unit of `capacity`.
 pub fn aggregate_bottleneck(load: &LinkFlows, capacity: &[f64]) -> f64 {
@@ -214,7 +214,7 @@ impl<'a> Run<'a> {
         let Damage { failures, degraded } = faults::apply(&experiment.faults, network, seed)?;
         let demand = experiment.workload.workload.demand(network, seed)?;
         outline::check_starts(&demand)?;
-        // At least: a scheme that follows the load adds its rounds.
+        // A lower bound: a scheme that follows the load adds its rounds.
         progress.total.fetch_max(
             demand.flows.len() * experiment.seeds.len() as u64,
             Ordering::Relaxed,
@@ -268,7 +268,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// The load of paths that are known.
+/// The load of given paths.
 fn load_of(
     paths: &Paths,
     demand: &Demand,

@@ -2,11 +2,11 @@
 //!
 //! A calendar of buckets of a power of two of picoseconds, long enough that almost every packet is
 //! due within one turn of the calendar. A packet takes 16 bytes: its position in the routes, its
-//! header, its time within the bucket and the next packet in the bucket's list. No list of the
-//! packets that wait at a link is needed, because the packets of a FIFO arrive in the order in
-//! which they entered it. The packets of the current bucket are sorted in `current`; packets that
-//! are due later than one turn wait in a heap. Nothing is allocated once the vectors have grown to
-//! what a run needs. `[ours]`
+//! header, its time within the bucket and the next packet in the bucket's list. Packets that wait
+//! at a link need no list, because the packets of a FIFO arrive in the order in which they entered
+//! it. The packets of the current bucket are sorted in `current`; packets that are due later than
+//! one turn wait in a heap. Nothing is allocated once the vectors have grown to what a run needs.
+//! `[ours]`
 //!
 //! Packets of several links that arrive at the same time come in random order (`wheel`), packets of
 //! one link in the order of insertion. The caller passes the routes, from which a packet's link is
@@ -24,10 +24,10 @@ use super::wheel::{NEVER, draw};
 const MAX_SHIFT: u32 = 31;
 /// Buckets at least and at most.
 const BUCKETS: (u64, u64) = (1 << 10, 1 << 20);
-/// Packets of a bucket, on average, where much is going on: more take longer to sort, and more
+/// Average number of packets of a bucket in busy times: more packets take longer to sort, and more
 /// buckets take more of the cache.
 const IN_BUCKET: u64 = 2;
-/// The same at most, for the sake of a longer turn.
+/// The largest such number, accepted for a longer turn.
 const MOST_IN_BUCKET: u64 = 32;
 /// Lists up to this long are sorted by insertion.
 const SHORT: usize = 20;
@@ -37,19 +37,19 @@ const SHORT: usize = 20;
 pub struct Packet {
     /// Time of arrival at the link's end, in ps after the start of its bucket.
     offset: u32,
-    /// Its place in the routes: the link it is on.
+    /// Its position in the routes, which gives the link that it is on.
     pub position: u32,
     /// The packet's header in 32 bits.
     pub header: Header,
-    /// The packet behind it in its bucket, or in the list of free places.
+    /// The next packet in its bucket, or in the list of free records.
     next: u32,
 }
 
 /// A packet of the current bucket.
 #[derive(Clone, Copy, Debug)]
 struct Due {
-    /// Its time after the start of the bucket in the upper half, its link's place among those of
-    /// one time in the lower.
+    /// Upper half: its time after the start of the bucket. Lower half: the order of its link among
+    /// packets of the same time.
     key: u64,
     place: u32,
 }
@@ -68,10 +68,10 @@ pub struct Calendar {
     upper: Vec<u64>,
     /// Packets of the bucket `now`, the next one last.
     current: Vec<Due>,
-    /// Packets that are further away than a turn: time and place.
+    /// Packets that are due later than a turn: time and record.
     far: BinaryHeap<Reverse<(u64, u32)>>,
     packets: Vec<Packet>,
-    /// The first free place.
+    /// The first free record.
     free: u32,
     used: usize,
     /// Working memory for sorting.
@@ -82,8 +82,8 @@ impl Calendar {
     /// Bytes that a packet takes.
     pub const BYTES_PER_PACKET: usize = size_of::<Packet>();
 
-    /// An empty calendar for packets that come `gap` ps apart on average where much is going on,
-    /// and mostly within `turn` ps.
+    /// An empty calendar for packets that arrive `gap` ps apart on average in busy times, and
+    /// mostly within `turn` ps.
     pub fn new(gap: u64, turn: u64) -> Calendar {
         let (least, most) = (
             gap.max(1).saturating_mul(IN_BUCKET),
@@ -154,14 +154,14 @@ impl Calendar {
         self.used
     }
 
-    /// The most packets that there were at a time.
+    /// The largest number of packets at any time.
     pub fn most(&self) -> usize {
         self.packets.len()
     }
 
-    /// A packet arrives at the end of its link at `time`: not before the last one that came out,
-    /// nor before an `until` at which none did; and later than the packets that are on its link,
-    /// unless all those arrive at this very moment.
+    /// A packet arrives at the end of its link at `time`. `time` is not before the last packet
+    /// taken out, nor before an `until` at which there was none; and it is after the packets on its
+    /// link, unless all of these arrive at the same time.
     #[inline]
     pub fn push(&mut self, place: u32, time: u64, routes: &[u32]) {
         let bucket = time >> self.shift;
@@ -336,8 +336,8 @@ impl Calendar {
         }
     }
 
-    /// Far packets that come before the bucket, or into it, move to the calendar; the bucket that
-    /// is next then.
+    /// Moves far packets that are due before the bucket's end to the calendar. Returns the next
+    /// bucket.
     #[cold]
     fn with_far(&mut self, mut bucket: u64, until: u64) -> u64 {
         while let Some(&Reverse((time, place))) = self.far.peek() {
@@ -369,7 +369,7 @@ impl Calendar {
         self.now + (found.wrapping_sub(self.now) & self.mask)
     }
 
-    /// The same when none is in the word of the slot `from`.
+    /// The same if the word of the slot `from` has none.
     fn bucket_beyond(&self, from: usize) -> u64 {
         let slot_of = |word: usize| word * 64 + self.occupied[word].trailing_zeros() as usize;
         let found = self.word_from(from / 64 + 1).or_else(|| self.word_from(0));
@@ -378,7 +378,7 @@ impl Calendar {
         })
     }
 
-    /// The first word from `word` on that is not empty.
+    /// The first word at or after `word` that is not empty.
     fn word_from(&self, word: usize) -> Option<usize> {
         let first = word / 64;
         let masked = self.upper.get(first)? & (u64::MAX << (word % 64));
@@ -390,7 +390,7 @@ impl Calendar {
         Some(found * 64 + self.upper[found].trailing_zeros() as usize)
     }
 
-    /// Every packet on a link, with its time, those of one link in the order in which they arrive.
+    /// Every packet on a link, with its time; packets of a link in the order of arrival.
     /// Linear in the packets and the words of buckets.
     pub fn packets(&self) -> Vec<(u64, u32)> {
         let mut all = Vec::with_capacity(self.used);
@@ -414,7 +414,7 @@ impl Calendar {
             }
         }
         all.extend(self.far.iter().map(|Reverse(entry)| *entry));
-        // Stable: those of one time and link stay as they are.
+        // Stable: packets of equal time and link keep their order.
         all.sort_by_key(|&(time, _)| time);
         all
     }
@@ -444,7 +444,7 @@ mod tests {
         /// Put several packets on links at one time.
         Burst(u64),
         Pop(u64),
-        /// All are taken off and put again.
+        /// All are removed and inserted again.
         Again,
     }
 
@@ -459,7 +459,7 @@ mod tests {
     }
 
     proptest! {
-        /// By time, then as drawn by link, then as they were put.
+        /// Ordered by time, then by the random order of links, then by insertion.
         #[test]
         fn packets_come_out_in_order(
             gap in prop_oneof![Just(1u64), Just(1_000), Just(1_000_000)],

@@ -15,7 +15,7 @@ pub struct LinkState {
     pub queue_bytes: u64,
     /// Waiting bytes above which packets are marked.
     pub mark_bytes: Option<u64>,
-    /// From the last bit sent to the arrival, in ps.
+    /// Time from the last bit sent to the arrival, in ps.
     pub delay: u64,
     /// Share of packets lost at random.
     pub loss_ratio: f64,
@@ -43,7 +43,7 @@ impl Change {
 
 impl Core {
     /// Changes links, each named once. Waiting packets continue at the new rate; packets on the way
-    /// arrive with the new delay, in the same order; on a dead link everything is lost. Linear in
+    /// arrive with the new delay, in the same order; on a dead link all packets are lost. Linear in
     /// the links, plus the packets of the whole network if there are any.
     pub fn set_links(&mut self, states: &[(u32, LinkState)]) {
         let packet_bytes = u64::from(self.rules.payload + self.rules.overhead);
@@ -105,7 +105,7 @@ impl Core {
         self.set_links(&[(link, state)]);
     }
 
-    /// The links of the route that starts at `start`, processors among them; none for [`NONE`].
+    /// The links and processors of the route that starts at `start`; none for [`NONE`].
     pub fn route(&self, start: u32) -> &[u32] {
         if start == NONE {
             return &[];

@@ -88,7 +88,7 @@ fn qcn(settings: &Settings) -> Option<Qcn> {
     })
 }
 
-/// Everything that was set or worked out.
+/// All values that were set or derived.
 pub fn choices(
     settings: &Settings,
     experiment: &Experiment,

@@ -17,12 +17,12 @@ use super::sack::Scoreboard;
 use super::timers::Timers;
 use super::wheel::{NEVER, draw};
 
-/// In a route, marks the end in place of a link. The rest of the entry is four times the subflow,
-/// plus the purpose of the route: 0 for data, or one of these.
+/// Marks the end of a route, where a link would be. The rest of the entry is four times the
+/// subflow, plus the purpose of the route: 0 for data, or one of these.
 pub const END: u32 = 1 << 31;
 /// The route carries acknowledgements.
 pub(super) const ACK: u32 = 1;
-/// For notices of congestion.
+/// The route carries notices of congestion.
 pub(super) const NOTICE: u32 = 2;
 
 /// Sums over all flows. Bytes are payload.
@@ -32,7 +32,7 @@ pub struct Totals {
     pub sent: u64,
     /// Bytes that arrived, repeated ones included.
     pub received: u64,
-    /// Bytes that queues did not take or that were lost on links.
+    /// Bytes that queues dropped or that were lost on links.
     pub dropped: u64,
     /// Number of data packets dropped.
     pub drops: u64,
@@ -44,11 +44,11 @@ pub struct Totals {
     pub timeouts: u64,
     /// Packets that queues marked.
     pub marks: u64,
-    /// Notices of congestion that they sent.
+    /// Notices of congestion that queues sent.
     pub notices: u64,
     /// Packets carried over one link each, acknowledgements included.
     pub hops: u64,
-    /// Events of the queue.
+    /// Number of processed events.
     pub events: u64,
 }
 
@@ -63,7 +63,7 @@ pub enum Stop {
     Budget,
 }
 
-/// A network with its packets at a moment.
+/// A network with its packets at a point in time.
 #[derive(Debug)]
 pub struct Core {
     /// The constants of the run.
@@ -90,7 +90,7 @@ pub struct Core {
     pub(super) cubics: Vec<Cubic>,
     /// The state of selective acknowledgements per subflow.
     pub(super) boards: Vec<Scoreboard>,
-    /// The packets that they have named.
+    /// The packets that acknowledgements have named.
     pub(super) named: Early,
     /// The congestion points of links; none without notices of congestion.
     pub points: Vec<Point>,
@@ -98,15 +98,15 @@ pub struct Core {
     pub reactions: Vec<Reaction>,
     /// Sums since the start.
     pub totals: Totals,
-    /// Connections that are not over.
+    /// Connections that have not ended.
     pub open: usize,
     /// How long a client waits for a response without acknowledgements, in ps.
     pub give_up_after: u64,
     pub(super) early: Early,
     /// The packets on links.
     pub(super) calendar: Calendar,
-    /// The timers of subflows: those of TCP or UDP, then, if there are any, those of late
-    /// acknowledgements, then those of limiters.
+    /// The timers of subflows: first of TCP or UDP, then of delayed acknowledgements and of
+    /// limiters, if any.
     pub(super) timers: Timers,
     /// The time within which most events are due, in ps.
     turn: u64,
@@ -119,15 +119,15 @@ pub struct MarkShare {
     pub share: f64,
     /// Packets acknowledged in this window.
     pub acked: u32,
-    /// Those of them with a mark.
+    /// Acknowledged packets with a mark in this window.
     pub marked: u32,
     /// The window ends when all packets before this number are acknowledged.
     pub until: u32,
 }
 
 impl Core {
-    /// A network at time 0. `turn` is how far ahead most events are, in ps. Subflows begin when
-    /// they are started.
+    /// A network at time 0. Most events are due within `turn` ps. Subflows begin when they are
+    /// started.
     pub fn new(rules: Rules, links: Vec<Link>, wires: u32, turn: u64) -> Core {
         let (early, named) = (Early::new(rules.most_window), Early::new(rules.most_window));
         let point = rules.qcn.as_ref().map(Point::new);
@@ -158,9 +158,9 @@ impl Core {
         }
     }
 
-    /// Appends a route and its end; where it starts. `back` is that of acknowledgements. With
-    /// notices of congestion, directed links are in pairs: `link ^ 1` is the other direction of
-    /// `link`.
+    /// Appends a route and its end. Returns its start. `back` is the route of acknowledgements.
+    /// With notices of congestion, directed links are in pairs: `link ^ 1` is the other direction
+    /// of `link`.
     pub fn add_route(&mut self, links: impl IntoIterator<Item = u32>, subflow: u32, back: bool) -> u32 {
         let start = self.routes.len() as u32;
         self.routes.extend(links);
@@ -241,8 +241,8 @@ impl Core {
         }
     }
 
-    /// A calendar for these links: a packet is on a link no longer than its queue lasts and the way
-    /// takes.
+    /// A calendar for these links: a packet is on a link no longer than the sum of queueing and
+    /// propagation.
     fn new_calendar(&self) -> Calendar {
         let bytes = self.rules.payload + self.rules.overhead;
         let (mut rate, mut turn) = (0.0, 0);
@@ -254,15 +254,15 @@ impl Core {
         Calendar::new((1.0 / rate) as u64, turn)
     }
 
-    /// Makes a connection that was added with the start [`NEVER`] start `pause` ps after another
-    /// one ends, which no other does. `answers`: as the response to it.
+    /// Makes a connection that was added with the start [`NEVER`] start `pause` ps after the end of
+    /// another, which starts no other connection. `answers`: it is the response to that connection.
     pub fn chain(&mut self, connection: u32, after: u32, pause: u64, answers: bool) {
         let before = &mut self.connections[after as usize];
         (before.then, before.pause) = (connection, pause);
         self.connections[connection as usize].answers = answers;
     }
 
-    /// Does events up to the time `until` (inclusive), `budget` at most.
+    /// Processes events up to the time `until` (inclusive), `budget` at most.
     pub fn run(&mut self, until: u64, budget: u64) -> Stop {
         let mut left = budget;
         while left > 0 && self.open > 0 {
@@ -385,8 +385,8 @@ impl Core {
         }
     }
 
-    /// Drops or marks a packet that finds a link in which that may happen; whether the link takes
-    /// it.
+    /// Drops or marks a packet if the state of the link requires it. Returns whether the link
+    /// accepts it.
     #[inline(never)]
     fn admit(&mut self, place: u32, link: u32, service: u64) -> bool {
         let now = self.now;
@@ -410,7 +410,7 @@ impl Core {
         true
     }
 
-    /// Takes a packet out of the network. Its place is free again.
+    /// Removes a packet from the network and frees its record.
     pub(super) fn drop_packet(&mut self, place: u32) {
         let packet = self.calendar.get(place);
         self.calendar.give(place);
@@ -451,7 +451,7 @@ impl Core {
             .sum()
     }
 
-    /// Packets on links: now, and the most so far.
+    /// Packets on links: the present number, and the largest so far.
     pub fn packets(&self) -> (usize, usize) {
         (self.calendar.used(), self.calendar.most())
     }

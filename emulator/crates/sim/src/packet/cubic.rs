@@ -18,19 +18,18 @@ const MOST_GROWTH: f64 = 1.5;
 /// CUBIC's state per subflow.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cubic {
-    /// The window at which the last loss came, less where losses come before the window is that
-    /// large again.
+    /// The window at the last loss, reduced if losses occur before the window is that large again.
     plateau: f64,
     /// The window just before the last loss.
     before: f64,
-    /// The window that Reno would have.
+    /// The window of Reno in the same situation.
     reno: f64,
-    /// From the start of this congestion avoidance to the plateau, in s.
+    /// Time from the start of this congestion avoidance to the plateau, in s.
     ascent: f64,
     /// When this congestion avoidance started, in ps; `None` before its first acknowledgement.
     since: Option<u64>,
-    /// The plateau is that of a fast retransmission: the curve climbs to it. Otherwise it starts
-    /// from the window it finds.
+    /// After a fast retransmission the curve rises to the plateau. Otherwise it starts at the
+    /// present window.
     climbs: bool,
 }
 
@@ -78,8 +77,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Nothing that is acknowledged shrinks a window, and a round trip multiplies it by half
-        /// more at most.
+        /// Acknowledgements never shrink a window, and a round trip multiplies it by at most 1.5.
         #[test]
         fn windows_never_fall_and_never_leap(
             windows in proptest::collection::vec((2.0..10_000.0f64, any::<bool>()), 1..4),

@@ -10,12 +10,12 @@ use super::links::{Header, NONE, SECOND};
 use super::rules::Transport;
 use super::wheel::NEVER;
 
-/// A client that waits for each response sends its next request at least this time after one that
-/// it gave up, as in an emulation.
+/// A client that waits for each response sends its next request at least this time after a request
+/// that it gave up, as in an emulation.
 const RETRY: u64 = SECOND / 4;
 
 impl Core {
-    /// One more packet of a connection is where it belongs (of UDP: or lost).
+    /// Another packet of a connection has arrived (for UDP: or is lost).
     pub(super) fn settle(&mut self, number: u32) {
         let connection = &mut self.connections[number as usize];
         connection.missing -= 1;
@@ -102,7 +102,8 @@ impl Core {
         let distance = header.distance_from(receiver.next);
         let mut new = false;
         let mut named = 0;
-        // Out of order, repeated, and what fills a gap is acknowledged at once. (RFC 5681, 4.2)
+        // Packets that are out of order, repeated or fill a gap are acknowledged at once. (RFC
+        // 5681, 4.2)
         let mut at_once = distance != 0 || receiver.early != 0 || header.marked();
         if distance == 0 {
             new = true;
@@ -136,7 +137,7 @@ impl Core {
         }
     }
 
-    /// The timer of an acknowledgement that waits. It may have been sent since.
+    /// The timer of a delayed acknowledgement, which may have been sent already.
     pub(super) fn acknowledge_late(&mut self, subflow: u32) {
         if self.receivers[subflow as usize].owed > 0 {
             self.acknowledge(subflow, None, 0, false);

@@ -31,11 +31,11 @@ pub struct Estimate {
     pub flows: u64,
     /// The payload of these packets.
     pub bytes: u64,
-    /// Their data packets, none of them sent twice.
+    /// Their data packets, without retransmissions.
     pub packets: u64,
     /// Packets times links, acknowledgements included.
     pub packet_hops: u64,
-    /// Most memory, all packets of all windows on the way at once.
+    /// The most memory, with all packets of all windows in flight.
     pub memory_bytes: u64,
 }
 

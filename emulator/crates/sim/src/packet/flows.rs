@@ -12,7 +12,7 @@ use super::wheel::NEVER;
 pub struct Sender {
     /// The congestion window, in packets.
     pub window: f64,
-    /// Above it the window grows by one packet a round trip.
+    /// The slow-start threshold: above it the window grows by one packet a round trip.
     pub threshold: f64,
     /// When the retransmission timer expires; [`NEVER`] while it is off.
     pub deadline: u64,
@@ -30,7 +30,7 @@ pub struct Sender {
     pub connection: u32,
     /// The number of its packet that is shorter than the others; [`NONE`]: it has none.
     pub short: u32,
-    /// Acknowledgements in a row that repeat the last.
+    /// Consecutive acknowledgements that repeat the last.
     pub repeats: u16,
     /// Bits of [`flag`].
     pub flags: u8,
@@ -40,7 +40,7 @@ pub struct Sender {
 pub mod flag {
     /// The subflow has started.
     pub const STARTED: u8 = 1;
-    /// Fast recovery is going on.
+    /// The subflow is in fast recovery.
     pub const RECOVERS: u8 = 2;
     /// A partial acknowledgement has arrived in this recovery.
     pub const PARTIAL: u8 = 4;
@@ -89,12 +89,12 @@ pub struct Clock {
     pub sent: u64,
     /// The number of the packet that is timed.
     pub number: u32,
-    /// Marks count again when all before this is acknowledged.
+    /// Marks count again when all packets before this number are acknowledged.
     pub marks_from: u32,
 }
 
 impl Clock {
-    /// As after a handshake over an idle path: one measurement. `[ours]`
+    /// The estimate after a handshake over an idle path: a single measurement. `[ours]`
     pub fn new(round_trip: u64, least: u64, most: u64) -> Clock {
         let mut clock = Clock {
             smoothed: round_trip,
@@ -108,7 +108,7 @@ impl Clock {
         clock
     }
 
-    /// Takes a measurement in. (RFC 6298, 2.3)
+    /// Adds a measurement. (RFC 6298, 2.3)
     pub fn measure(&mut self, round_trip: u64, least: u64, most: u64) {
         self.deviation = (3 * self.deviation + self.smoothed.abs_diff(round_trip)) / 4;
         self.smoothed = (7 * self.smoothed + round_trip) / 8;
@@ -148,7 +148,7 @@ pub struct Connection {
     pub packets: u32,
     /// Packets that no subflow has taken yet.
     pub unsent: u32,
-    /// Packets that have not arrived (of UDP: that are neither there nor lost).
+    /// Packets that have not arrived (for UDP: that have neither arrived nor been lost).
     pub missing: u32,
     /// Its first subflow; the others follow.
     pub first: u32,
@@ -158,7 +158,7 @@ pub struct Connection {
     pub again: u32,
     /// Number of expired timers.
     pub timeouts: u32,
-    /// The connection that starts when it ends; [`NONE`]: none does.
+    /// The connection that starts when it ends; [`NONE`] if there is none.
     pub then: u32,
     /// The delay after that end, in ps.
     pub pause: u64,
@@ -196,7 +196,7 @@ impl Early {
         }
     }
 
-    /// Notes a packet; whether it is new. The page is taken when `page` has none.
+    /// Notes a packet, and returns whether it is new. Takes a page if `page` is none.
     pub fn set(&mut self, page: &mut u32, number: u32) -> bool {
         if *page == NONE {
             *page = self.free.pop().unwrap_or_else(|| {
@@ -210,7 +210,7 @@ impl Early {
         new
     }
 
-    /// Takes a packet's note back; whether there was one.
+    /// Removes the note of a packet, and returns whether it had one.
     pub fn clear(&mut self, page: u32, number: u32) -> bool {
         let (word, bit) = self.place(page, number);
         let there = self.words[word] & bit != 0;

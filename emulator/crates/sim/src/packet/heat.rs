@@ -2,8 +2,8 @@
 //! [`MOST_FRAMES`].
 //!
 //! As with the columns of `samples`, frames are short at first; when there are too many, each two
-//! are replaced by their mean. A link takes memory once it has carried something:
-//! [`BYTES_PER_USED_LINK`], however long the run. `[ours]`
+//! are replaced by their mean. A link takes memory once it has carried a packet:
+//! [`BYTES_PER_USED_LINK`], for a run of any length. `[ours]`
 
 use serde_json::{Value, json};
 
@@ -16,9 +16,9 @@ use cubeyard_topology::Topology;
 pub const MOST_FRAMES: usize = 64;
 /// The most links in a document: those that carried the most bytes.
 pub const MOST_LINKS: usize = 4096;
-/// Values of a document at most. With more links than these allow frames for, frames are joined.
+/// Values of a document at most. With more links, frames are joined to stay within it.
 pub const MOST_VALUES: usize = 65_536;
-/// Memory of a link that has carried something.
+/// Memory of a link that has carried a packet.
 pub const BYTES_PER_USED_LINK: usize = MOST_FRAMES * size_of::<u16>() + size_of::<u64>() + size_of::<u32>();
 /// Memory of every directed link.
 pub const BYTES_PER_LINK: usize = size_of::<u32>();
@@ -150,8 +150,8 @@ impl Heat {
         })
     }
 
-    /// A link's share in a frame, and the frame's length in ps; behind the whole frames comes one
-    /// of `last` ps that has not ended.
+    /// A link's share in a frame, and the frame's length in ps; the complete frames are followed by
+    /// an unfinished one of `last` ps.
     fn part(&self, core: &Core, gbps: &[f64], link: u32, frame: usize, last: u64) -> (f64, f64) {
         let slot = self.slots[link as usize];
         if frame == self.frames {

@@ -19,12 +19,12 @@ use super::qcn::Reaction;
 use super::rules::Transport;
 
 impl Core {
-    /// A draw from 0 to 1 for a link or a subflow, at this moment.
+    /// A random number from 0 to 1 for a link or a subflow, at this time.
     fn drawn(&self, number: u32) -> f64 {
         Draws::of(self.rules.seed ^ mix(u64::from(number)), self.now).unit()
     }
 
-    /// A data packet has joined the queue of a link, at this place of the routes.
+    /// A data packet has joined the queue of the link at this position of the routes.
     #[inline(never)]
     pub(super) fn observe(&mut self, link: u32, position: u32, bytes: u32) {
         if !self.points[link as usize].count(bytes) {
@@ -39,7 +39,7 @@ impl Core {
         }
     }
 
-    /// Sends a notice back from the queue of the link at this place of a route.
+    /// Sends a notice back from the queue of the link at this position of a route.
     fn notify(&mut self, position: u32, feedback: u32) {
         self.totals.notices += 1;
         let (mut end, mut wires) = (position as usize, 0);
@@ -47,8 +47,8 @@ impl Core {
             wires += usize::from(self.routes[end] < self.wires);
             end += 1;
         }
-        // Behind the route's end are its links in reverse: those from here on come first, and are
-        // not crossed yet.
+        // After the route's end are its links in reverse. The first of them follow this position in
+        // the route, so the packet has not crossed them.
         let start = end + 1 + wires;
         let entry = self.routes[start];
         if entry & END != 0 {
@@ -117,7 +117,7 @@ impl Core {
         }
     }
 
-    /// Whether a subflow may send a packet now; if not, it is called when it may.
+    /// Whether a subflow may send a packet now; if not, it is called later when it may.
     #[inline]
     pub(super) fn may_send(&mut self, subflow: u32) -> bool {
         if self.reactions.is_empty() {

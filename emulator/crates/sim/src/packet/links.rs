@@ -28,11 +28,11 @@ pub struct Link {
     pub per_byte: u64,
     /// Time per packet in addition to that of its bytes, in ps.
     pub per_packet: u64,
-    /// The most work that it takes, in ps at its rate: the queue, and the packet being sent.
+    /// The most work that it accepts, in ps at its rate: the queue, and the packet being sent.
     pub limit: u64,
-    /// From the last bit sent to the packet's arrival, in ps.
+    /// Time from the last bit sent to the packet's arrival, in ps.
     pub delay: u64,
-    /// Waiting work above which packets are marked, in ps; [`NEVER`]: none is.
+    /// Waiting work above which packets are marked, in ps; [`NEVER`] disables marking.
     pub mark: u64,
     /// Packets lost at random, in 2^-32.
     pub loss: u32,
@@ -46,11 +46,11 @@ pub struct Link {
 pub(super) struct Lane {
     /// The time at which it has sent everything that it accepted, in ps.
     pub busy: u64,
-    /// Bytes that it took.
+    /// Bytes that it accepted.
     pub bytes: u64,
     /// Total time that its packets waited before their first bit, in 1024 ps.
     pub wait: u64,
-    /// Packets that it took, and in the low [`Lane::KIND_BITS`] what it is like.
+    /// Packets that it took, and in the low [`Lane::KIND_BITS`] its kind.
     pub tally: u64,
 }
 
@@ -60,13 +60,13 @@ impl Lane {
     /// One packet in the combined field of kind and packets.
     pub const PACKET: u64 = 1 << Lane::KIND_BITS;
 
-    /// The index of what it is like.
+    /// The index of its kind, which has its properties.
     #[inline]
     pub fn kind(&self) -> usize {
         (self.tally & (Lane::PACKET - 1)) as usize
     }
 
-    /// It is like another link from now on.
+    /// Changes its kind.
     pub fn set_kind(&mut self, kind: usize) {
         self.tally = self.tally & !(Lane::PACKET - 1) | kind as u64;
     }
@@ -87,12 +87,13 @@ pub(super) struct Kind {
     pub calm: u64,
 }
 
-/// All links and what each is like. Links that are alike share that, so that it stays in the cache.
+/// All links and their properties. Links with equal properties share a record, so that it stays in
+/// the cache.
 #[derive(Debug, Default)]
 pub struct Links {
     pub(super) lanes: Vec<Lane>,
     pub(super) kinds: Vec<Kind>,
-    /// Packets that each did not take or that were lost on it.
+    /// Packets that each link dropped or lost.
     pub(super) drops: Vec<u64>,
     known: HashMap<Link, usize>,
 }
@@ -100,7 +101,7 @@ pub struct Links {
 impl Links {
     /// Bytes of an idle link.
     pub const BYTES_PER_LINK: usize = size_of::<Lane>() + size_of::<u64>();
-    /// Bytes of a link that is like no other.
+    /// Bytes of a link with properties of no other link.
     pub const BYTES_PER_KIND: usize = size_of::<Kind>() + size_of::<Link>() + 2 * size_of::<usize>();
 
     /// Creates links without any packets.
@@ -159,7 +160,7 @@ impl Links {
         lane.set_kind(kind);
     }
 
-    /// Changes what a link is like, for packets that enter it from now on.
+    /// Changes the properties of a link for packets that enter it from now on.
     pub fn change(&mut self, link: u32, change: impl FnOnce(&mut Link)) {
         let mut like = self.get(link).clone();
         change(&mut like);
@@ -186,13 +187,13 @@ impl Links {
 /// The counters of a directed link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinkCount {
-    /// Packets that it took.
+    /// Packets that it accepted.
     pub packets: u64,
     /// Bytes of these packets.
     pub bytes: u64,
     /// Total time that they waited before their first bit, in 1024 ps.
     pub wait: u64,
-    /// Packets that it did not take or that were lost on it.
+    /// Packets that it dropped or lost.
     pub drops: u64,
 }
 

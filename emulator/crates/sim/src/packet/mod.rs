@@ -70,7 +70,7 @@ const BUDGET: u64 = 1 << 15;
 const FIRST_FRAME_HOPS: u64 = 1 << 20;
 /// Steps of the columns in time are at least this long.
 const FIRST_STEP_SECS: f64 = 100e-6;
-/// Frames of what links carry are at least this long.
+/// Frames of the load of links are at least this long.
 const FIRST_HEAT_SECS: f64 = 10e-6;
 
 /// The packet engine. Its frames are of kind `partial`, the state of the first seed so far;
@@ -195,7 +195,7 @@ fn described(experiment: &Experiment) -> Value {
 /// The records of a run over time.
 struct Seen {
     samples: Samples,
-    /// Unless it is not wanted.
+    /// None if it is switched off.
     heat: Option<Heat>,
 }
 
@@ -217,7 +217,7 @@ struct Run<'a> {
 #[derive(Default)]
 struct Listed {
     frames: u64,
-    /// Flows that were over at the last one, and when it was, in ps.
+    /// Number of flows that had ended at the last frame, and its time in ps.
     flows: usize,
     until: u64,
 }

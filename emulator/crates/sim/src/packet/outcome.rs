@@ -58,7 +58,7 @@ fn completion(times: &[u64], unfinished: usize) -> Value {
     })
 }
 
-/// Whether all of it has arrived: over UDP, it may be over because the rest is lost.
+/// Whether all of it has arrived: over UDP, a flow can end because the rest is lost.
 fn arrived(setup: &Setup<'_>, connection: &Connection) -> bool {
     connection.end != NEVER && (setup.core.rules.transport == Transport::Tcp || connection.drops == 0)
 }
@@ -240,8 +240,8 @@ pub fn row(setup: &Setup<'_>) -> Map<String, Value> {
     fields
 }
 
-/// Payload a second that has arrived of all flows together, from 0 to the end of the last or of the
-/// run, in Gb/s; `None` if no flow has a path.
+/// Received payload of all flows per second, from 0 to the end of the last flow or of the run, in
+/// Gb/s; `None` if no flow has a path.
 fn goodput(setup: &Setup<'_>) -> Option<f64> {
     let core = &setup.core;
     let payload = u64::from(core.rules.payload);
@@ -325,7 +325,7 @@ fn busiest(setup: &Setup<'_>) -> Value {
     Value::Array(described.collect())
 }
 
-/// Columns, a row each of these flows that has a route:
+/// Columns, with a row for each of these flows that has a route:
 /// `{flow, source, destination, bytes, start_secs, completion_secs, drops, retransmits, timeouts}`.
 fn flow_times(setup: &Setup<'_>, listed: impl Fn(&Connection) -> bool) -> Value {
     let topology = setup.network.topology();

@@ -29,7 +29,7 @@ const PERIODS_OF_DETOURS: u64 = 10;
 /// period, as in the emulation. `[ours]`
 const REMEMBERED: f64 = 0.135;
 
-/// By what flows are routed until the next round.
+/// The weights and detours that route flows until the next round.
 #[derive(Debug)]
 enum Current {
     Straight(SubwaysRouting),
@@ -47,18 +47,18 @@ pub struct Rebinding<'a> {
     period: u64,
     next: u64,
     weights: LinkWeights,
-    /// Links that detours have taken, as sources' and as destinations'.
+    /// Links that detours have taken, as links of sources and of destinations.
     withdrawn: [Vec<usize>; 2],
     /// The average rate on directed links, in Gb/s.
     rates: Vec<f64>,
-    /// Bytes that they had carried at the last round.
+    /// Bytes that links had carried at the last round.
     carried: Vec<u64>,
     /// Packets of connections that had arrived when detours were last planned.
     arrived: Vec<u32>,
     current: Current,
     /// Number of rounds since the start.
     pub rounds: u64,
-    /// Routes, of data and of acknowledgements, that were changed for another.
+    /// Number of changed routes of data and of acknowledgements.
     pub moves: u64,
 }
 
@@ -75,9 +75,9 @@ pub struct FlowsNow<'a> {
 }
 
 impl<'a> Rebinding<'a> {
-    /// Before the first packet: every link of a server as likely. `None` for schemes without
-    /// controllers, and with a period of 0, where the flow engine's settled weights are those of
-    /// the whole run.
+    /// State before the first packet: all links of a server are equally likely. `None` for schemes
+    /// without controllers, and with a period of 0, where the flow engine's settled weights are
+    /// those of the whole run.
     pub fn new(
         name: &str,
         network: &'a Network,
@@ -129,7 +129,7 @@ impl<'a> Rebinding<'a> {
         self.next
     }
 
-    /// By what flows are routed now.
+    /// The weights and detours that route flows now.
     pub fn router(&self) -> &dyn Router {
         match &self.current {
             Current::Straight(routing) => routing,
@@ -147,8 +147,8 @@ impl<'a> Rebinding<'a> {
         }
     }
 
-    /// One round; whether flows have another router after it. Linear in the links, with detours
-    /// every tenth time in the links of all flows' paths.
+    /// One round; whether flows have another router after it. Linear in the links, with detours,
+    /// every tenth round is linear in the links of all flows' paths.
     ///
     /// # Errors
     /// That routing was cancelled.
@@ -198,7 +198,7 @@ impl<'a> Rebinding<'a> {
         weights
     }
 
-    /// Plans all detours again by what flows have got since the last time.
+    /// Plans all detours again from the packets of flows that have arrived since the last time.
     fn plan(&mut self, core: &Core, now: &FlowsNow<'_>, progress: &Progress) -> Result<bool, PredictError> {
         let Some(straight) = self.controllers.by_weights(&self.weights) else {
             return Ok(false);
@@ -251,8 +251,8 @@ fn withdrawn(before: &[f64], left: &[f64]) -> Vec<usize> {
     (0..before.len()).filter(gone).collect()
 }
 
-/// Packets of a connection that have arrived since there were `before`, which becomes what there
-/// are now.
+/// Packets of a connection that have arrived since the number was `before`, which is set to the
+/// present number.
 fn arrived_since(before: &mut u32, connection: &Connection) -> u32 {
     let now = connection.packets - connection.missing;
     now - std::mem::replace(before, now)

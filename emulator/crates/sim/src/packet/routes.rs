@@ -52,7 +52,7 @@ pub fn route_all(
     Ok((routes, scheme.name()))
 }
 
-/// Routes that `route` gives all flows by a seed.
+/// The routes of all flows that `route` returns for a seed.
 ///
 /// # Errors
 /// That routing was cancelled.
@@ -105,7 +105,7 @@ impl Pairs {
     }
 }
 
-/// The paths of flows that all take the path of another one.
+/// The paths of flows, each of which takes the path of its pair.
 fn together(paths: &Paths, of: &[u32]) -> Paths {
     let mut same = Paths {
         offsets: vec![0],
@@ -188,7 +188,7 @@ impl Relays {
         }
     }
 
-    /// A route with the processors of the servers that relay, into `out`.
+    /// Writes a route with the processors of relaying servers to `out`.
     pub fn expand(&self, links: &[u32], out: &mut Vec<u32>) {
         out.clear();
         for (place, &link) in links.iter().enumerate() {
@@ -209,7 +209,7 @@ pub struct Idle {
 }
 
 impl Idle {
-    /// At these rates by directed link, in Gb/s.
+    /// Computes with these rates by directed link, in Gb/s.
     pub fn new(settings: &Settings, gbps: &[f64]) -> Idle {
         let time = |bytes: u64| {
             let of = |&gbps: &f64| Link::new(gbps * 1e9, 0, 0, 0).time_of(bytes);

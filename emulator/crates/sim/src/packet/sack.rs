@@ -15,7 +15,7 @@
 use super::flows::Early;
 use super::links::NONE;
 
-/// Packets that arrived behind one before it counts as lost. (RFC 6675, 2)
+/// Number of later packets that must arrive before a packet counts as lost. (RFC 6675, 2)
 const BEHIND: usize = 3;
 
 /// A subflow's scoreboard. All numbers are of packets.
@@ -26,7 +26,7 @@ pub struct Scoreboard {
     page: u32,
     /// Number of packets in it.
     named: u32,
-    /// The highest of them that were ever named, descending.
+    /// The highest packets that were ever named, descending.
     highest: [u32; BEHIND],
     /// Packets before this number that no acknowledgement named count as lost.
     lost_before: u32,
@@ -39,7 +39,7 @@ pub struct Scoreboard {
     flight: u32,
     arrivals: u32,
     sent: u32,
-    /// Packets that the last acknowledgement reported as arrived, first.
+    /// Packets whose arrival the last acknowledgement reported first.
     news: u32,
     /// Whether it let more packets count as lost.
     worse: bool,
@@ -122,7 +122,7 @@ impl Scoreboard {
         }
     }
 
-    /// Another acknowledgement is about to be taken in.
+    /// Prepares for another acknowledgement.
     pub fn listen(&mut self) {
         (self.news, self.worse) = (0, false);
     }

@@ -27,7 +27,7 @@ struct Sample {
 /// The recorded samples, in columns.
 #[derive(Debug)]
 pub struct Samples {
-    /// Between moments, in ps.
+    /// Time between samples, in ps.
     step: u64,
     watch_link: Option<u32>,
     watch_subflow: Option<u32>,
@@ -53,7 +53,7 @@ impl Samples {
         self.step * (self.rows.len() as u64 + 1)
     }
 
-    /// Takes the moment in that is now.
+    /// Records the present state as a sample.
     pub fn take(&mut self, core: &Core) {
         let queue_bytes = self
             .watch_link

@@ -36,10 +36,10 @@ pub enum RecoveryName {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CongestionName {
-    /// By a packet a round trip; half of it. RFC 5681.
+    /// Grows by a packet each round trip; halves. RFC 5681.
     #[default]
     Reno,
-    /// By the time since the last loss; 70 % of it. RFC 9438.
+    /// Grows by the time since the last loss; shrinks to 70 %. RFC 9438.
     Cubic,
 }
 

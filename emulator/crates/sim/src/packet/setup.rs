@@ -46,7 +46,7 @@ pub struct Setup<'a> {
     pub routing: &'static str,
     /// The flows of the workload.
     pub demand: Demand,
-    /// With one route for all connections of two servers: those pairs.
+    /// The pairs, if all connections of two servers share one route.
     pub pairs: Option<Pairs>,
     /// The future faults.
     pub timeline: Timeline,
@@ -86,7 +86,7 @@ pub struct Checked {
 
 /// # Errors
 ///
-/// The findings for everything in the experiment that this engine does not support.
+/// The findings for all parts of the experiment that this engine does not support.
 pub fn check(
     network: &Network,
     experiment: &Experiment,
@@ -271,8 +271,8 @@ pub fn set_up<'a>(
         .map(|link| link.service(packet as u32))
         .max()
         .unwrap_or(1);
-    // A packet is on an idle link for so long; behind another one, its event is set when that one
-    // arrives.
+    // The time of a packet on an idle link. Behind another packet, its event is set when that
+    // packet arrives.
     let turn = slowest + ps(settings.hop_delay_secs);
     let mut setup = Setup {
         core: Core::new(rules, links, wires, turn),

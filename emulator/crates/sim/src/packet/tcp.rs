@@ -35,7 +35,7 @@ impl Sender {
 }
 
 impl Core {
-    /// Sends what the window allows: repeated packets first, then fresh ones as long as the
+    /// Sends packets within the window: repeated packets first, then new ones as long as the
     /// connection has any.
     pub(super) fn fill(&mut self, subflow: u32) {
         if self.rules.recovery == Recovery::Sack {
@@ -111,7 +111,7 @@ impl Core {
         true
     }
 
-    /// The threshold after a loss; CUBIC notes the window at which it came.
+    /// The threshold after a loss; CUBIC stores the window at the loss.
     fn lowered(&mut self, subflow: u32, timeout: bool) -> f64 {
         let sender = &self.senders[subflow as usize];
         if self.rules.growth != Growth::Cubic {
@@ -121,7 +121,7 @@ impl Core {
         (sender.flight() * cubic::DECREASE).max(LEAST_THRESHOLD)
     }
 
-    /// Puts a packet on its way, and the timer on if it was off.
+    /// Sends a packet, and starts the timer if it was off.
     fn send(&mut self, subflow: u32, number: u32) {
         self.emit(subflow, number);
         if self.senders[subflow as usize].deadline == NEVER {
@@ -337,7 +337,7 @@ impl Core {
         }
     }
 
-    /// No acknowledgement came in time: everything on the way counts as lost.
+    /// No acknowledgement arrived in time: all packets in flight count as lost.
     pub(super) fn timed_out(&mut self, subflow: u32) {
         let (most, recovery) = (self.rules.most_timeout, self.rules.recovery);
         let sender = &mut self.senders[subflow as usize];
@@ -397,7 +397,7 @@ impl Core {
             }
             share = counts.share;
         }
-        // Once a window, and not while a loss is answered already.
+        // Once a window, and not during the reaction to a loss.
         if header.marked() && acked >= clock.marks_from && !sender.is(flag::RECOVERS) {
             clock.marks_from = sender.fresh;
             let kept = if self.rules.growth == Growth::Cubic && self.rules.marks == Marks::Halve {

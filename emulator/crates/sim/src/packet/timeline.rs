@@ -36,16 +36,16 @@ pub struct Condition {
     pub loss_ratio: f64,
     /// Added delay in ps.
     pub delay: u64,
-    /// Faults that let nothing pass.
+    /// Number of faults that stop all traffic.
     pub dead: u32,
 }
 
-/// One fault and what it strikes.
+/// A fault and the links that it affects.
 #[derive(Clone, Debug)]
 struct Struck {
     fault: Fault,
     failures: Failures,
-    /// Links that it affects, those of failed devices included.
+    /// Affected links, including the links of failed devices.
     links: Vec<u32>,
     active: bool,
     known: bool,
@@ -243,7 +243,7 @@ impl Timeline {
     }
 }
 
-/// Later than any run is never.
+/// A time after every run counts as never.
 fn ps_clamped(secs: f64) -> u64 {
     ps(secs.min(2e6))
 }

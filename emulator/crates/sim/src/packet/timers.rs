@@ -5,17 +5,17 @@
 
 use super::wheel::Wheel;
 
-/// Timers `0..timers`, each due at one time or not at all.
+/// Timers `0..timers`, each due at one time or not set.
 #[derive(Debug)]
 pub(super) struct Timers {
     wheel: Wheel,
-    /// None is due before.
+    /// No timer is due before this time.
     soonest: u64,
 }
 
 impl Timers {
-    /// Timers that are numbered, among the events of one time, from `first` on, and mostly due
-    /// within `turn` ps.
+    /// Timers that are mostly due within `turn` ps; among events of equal time they are numbered
+    /// from `first`.
     pub fn new(first: u32, timers: usize, turn: u64) -> Timers {
         let wheel = Wheel::numbered_from(first, timers, turn, timers);
         Timers {
@@ -30,19 +30,19 @@ impl Timers {
         self.soonest
     }
 
-    /// When a timer is due; [`super::wheel::NEVER`] when it is not.
+    /// The time at which a timer is due; [`super::wheel::NEVER`] if it is not set.
     #[inline]
     pub fn due(&self, timer: u32) -> u64 {
         self.wheel.due(timer)
     }
 
-    /// Sets a timer that is not due.
+    /// Sets a timer that is not set.
     pub fn push(&mut self, timer: u32, time: u64) {
         self.wheel.push(timer, time);
         self.soonest = self.soonest.min(time);
     }
 
-    /// Takes a timer back.
+    /// Cancels a timer.
     pub fn remove(&mut self, timer: u32) {
         self.wheel.remove(timer);
     }
