@@ -65,7 +65,7 @@ test("each workload has its own parameters, and bad ones are refused at their fi
   await expect(estimate(page)).toContainText("1 server, 1 switch");
   // A slower link needs a target with links; the error for other targets appears at its field.
   await fields.getByLabel("Fault 1, type").selectOption("link-rate");
-  await expect(fields.getByRole("group", { name: "Fault 1" })).toContainText("strikes no link");
+  await expect(fields.getByRole("group", { name: "Fault 1" })).toContainText("affects no link");
   await fields.getByLabel("Fault 1, names").fill("00/<0,0>");
   await expect(estimate(page)).toContainText("1 link degraded");
   await fields.getByRole("button", { name: "Remove fault 1" }).click();
