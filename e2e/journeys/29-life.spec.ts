@@ -27,7 +27,7 @@ test("a plan's life is simulated from the plan, and a mistake is named at its fi
   const table = page.getByRole("region", { name: "What repairs buy" });
   await expect(table.getByRole("columnheader", { name: "Visit every 6 months", exact: true })).toBeVisible();
   await expect(
-    page.getByRole("region", { name: "Failure rates used" }).getByText("set in the question"),
+    page.getByRole("region", { name: "Failure rates used" }).getByText("set in the request"),
   ).toBeVisible();
   await accessible(page);
 

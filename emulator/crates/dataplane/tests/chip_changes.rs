@@ -23,8 +23,8 @@ const KINDS: [(u32, u16, u8); 2] = [(0, 0x0a0a, 10), (1000, 0x1414, 20)];
 const REDIRECT: &str = "action.act = REDIRECT_VIF;  action.vif = nha;";
 const INTERFACE: &str = "SetVIfTable(nha, dstmac[nha], srcmac[nha], oport[nha]);";
 
-/// BCube's program, whose entries set a DSCP and whose interfaces set a source MAC: both of one
-/// kind.
+/// BCube's program. The kind determines the DSCP that its entries set and the source MAC that its
+/// interfaces set.
 fn relaying((offset, mac, dscp): (u32, u16, u8)) -> String {
     let redirect = format!("action.act = REDIRECT_VIF;  action.vif = nha + {offset};  action.dscp = {dscp};");
     let interface = format!(r#"SetVIfTable(nha + {offset}, dstmac[nha], "02000000{mac:04x}", oport[nha]);"#);

@@ -23,7 +23,7 @@ const LOCK: &str = "lock";
 const JOURNAL: &str = "journal";
 const RUNS: &str = "runs";
 
-/// The things of one run.
+/// The resources of one run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
     /// The run.

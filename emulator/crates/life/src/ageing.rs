@@ -1,7 +1,7 @@
 //! One life: parts fail when their lifetimes end, visits repair what the kit allows.
 //!
-//! Discrete events in virtual time. Between two visits nothing is repaired, so that a stretch of
-//! the life is a time of failure for each node and link; all counts follow from these.
+//! Discrete events in virtual time. Between two visits nothing is repaired, so that each period of
+//! the life is described by the times of failure of nodes and links; all counts follow from these.
 //!
 //! A swap renews the part that failed. The other parts of the unit keep their age, which changes
 //! nothing for exponential lifetimes; it also means that more spares never leave less alive in any
@@ -36,7 +36,7 @@ impl UnitKind {
     pub const ALL: [UnitKind; UnitKind::COUNT] =
         [UnitKind::Server, UnitKind::Switch, UnitKind::Cable, UnitKind::Pdu];
 
-    /// The kind's name in questions and documents.
+    /// The kind's name in requests and documents.
     pub const fn name(self) -> &'static str {
         match self {
             UnitKind::Server => "server",
@@ -51,7 +51,7 @@ impl UnitKind {
 /// fails.
 #[derive(Clone, Debug, Default)]
 pub struct Stretch {
-    /// In months; the repairs of its visit are done.
+    /// Its start in months, after the repairs of the visit.
     pub from: f64,
     /// The next visit, or the end of the life.
     pub until: f64,
@@ -123,7 +123,7 @@ impl<'a> Life<'a> {
         self.lifetimes[one.kind as usize].months(Draws::of(seed, one.draw).unit())
     }
 
-    /// Goes through the life, stretch by stretch.
+    /// Simulates the life, period by period.
     pub(crate) fn run(&mut self, see: &mut dyn FnMut(&Stretch)) {
         let mut stretch = Stretch::default();
         loop {
@@ -169,8 +169,8 @@ impl<'a> Life<'a> {
         let Some(share) = self.policy.visit_below else {
             return f64::INFINITY;
         };
-        // The call goes out when the count falls below the share: at the failure after the last
-        // that it allows.
+        // The visit is called when the count falls below the share: at the first failure beyond the
+        // allowed number.
         let servers = self.parts.servers as usize;
         let needed = (servers as f64 * share - 1e-9).ceil() as usize;
         let allowed = servers.saturating_sub(needed);
@@ -179,15 +179,15 @@ impl<'a> Life<'a> {
             return f64::INFINITY;
         }
         let (_, call, _) = down.select_nth_unstable_by(allowed, f64::total_cmp);
-        // A visit that still left too few servers, because spares ran out, is the last one: the
-        // next could do no more.
+        // If a visit leaves too few servers because spares ran out, it is the last one: another
+        // visit could not repair more.
         if *call <= stretch.from && self.taken.visits > 0 {
             return f64::INFINITY;
         }
         *call + self.policy.lead_months()
     }
 
-    /// Swaps the failed units, the longest failed first, while the kit lasts.
+    /// Swaps failed units as long as the kit has spares, those that failed first before others.
     fn visit(&mut self, now: f64) {
         self.taken.visits += 1;
         let mut broken: BTreeMap<(UnitKind, u32), f64> = BTreeMap::new();

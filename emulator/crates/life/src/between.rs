@@ -6,8 +6,8 @@
 //! computed states (pool adjacent violators) with straight lines between. Each value has the
 //! cross-validation error, and lives scatter around the curve like the left-out states. `[ours]`
 
-/// Shares of servers, switches, links and PDUs that are down. A PDU's servers and switches count by
-/// themselves too; that they go together costs more.
+/// Shares of servers, switches, links and PDUs that are down. The servers and switches of a failed
+/// PDU count too; the PDU's weight is for their simultaneous failure.
 pub type Shares = [f64; 4];
 
 /// Steps of the grid of weights.
@@ -17,7 +17,7 @@ const STEPS: usize = 10;
 const FOLDS: usize = 10;
 /// The least loss of the curve at which its error is measured.
 const LEAST_LOSS: f64 = 0.03;
-/// The loss from which on lives scatter as far as states do, or the farthest state if that is more.
+/// The loss above which lives scatter as much as states do; or the farthest state, if that is more.
 const FULL_SCATTER: f64 = 0.1;
 
 /// A computed state: the shares that are down, and the remaining share of the whole network's
@@ -125,7 +125,7 @@ fn error_of(known: &[Known], told: &[f64]) -> (f64, f64) {
     (sum / known.len().max(1) as f64, most)
 }
 
-/// Ascending differences of states from the curve, where it loses anything to speak of.
+/// Ascending differences of states from the curve, where the curve's loss is significant.
 fn scatter_of(known: &[Known], told: &[f64]) -> Vec<f64> {
     let pairs = known
         .iter()
@@ -136,7 +136,7 @@ fn scatter_of(known: &[Known], told: &[f64]) -> Vec<f64> {
     scatter
 }
 
-/// The knots of the isotonic curve from 1 at nothing down.
+/// The knots of the isotonic curve, starting at 1 with nothing down.
 fn fitted(points: impl Iterator<Item = (f64, f64)>) -> Vec<(f64, f64)> {
     let mut points: Vec<(f64, f64)> = points.collect();
     points.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));

@@ -23,7 +23,7 @@ pub(crate) struct Census {
     pub state: Vec<u128>,
 }
 
-/// The fingerprint of one thing that is up.
+/// The fingerprint of a part that is up.
 fn fingerprint(item: u64) -> u128 {
     u128::from(mix(item)) << 64 | u128::from(mix(!item))
 }
@@ -40,9 +40,9 @@ impl Census {
         }
     }
 
-    /// Enters the points of the grid within a stretch; the last stretch has its end too. Linear in
-    /// nodes, links and points: from its end back nothing but comes alive, so that connected parts
-    /// only join.
+    /// Adds the points of the grid within a period; the last period includes its end. Linear in
+    /// nodes, links and points: backwards from its end parts only come alive, so that connected
+    /// parts only join.
     pub fn enter(&mut self, stretch: &Stretch, parts: &Parts, months: &[f64], last: bool) {
         let within = |&&month: &&f64| month >= stretch.from && (last || month < stretch.until);
         let first = months.partition_point(|&month| month < stretch.from);
@@ -51,7 +51,7 @@ impl Census {
             return;
         }
         let grid = &months[first..first + points];
-        // The last point at which each is up, from 1; 0 where it is down at the first.
+        // The last point at which each is up, from 1; 0 if it is down at the first.
         let lasts = |down: f64| grid.partition_point(|&month| month < down);
         let node_lasts: Vec<usize> = stretch.node_down.iter().map(|&down| lasts(down)).collect();
         let nodes_by_last = Buckets::new(points, node_lasts.iter().copied());

@@ -1,5 +1,5 @@
-//! The document: curves with bands over seeds, times below the floors, swaps and costs, and what
-//! each policy buys.
+//! The document: curves with bands over seeds, times below the floors, swaps and costs, and the
+//! gain of each policy.
 
 use cubeyard_plan::summary::ENGINE_VERSION;
 use serde_json::{Value, json};
@@ -220,7 +220,7 @@ fn rates(prepared: &Prepared) -> Vec<Value> {
             row["count"] = json!(prepared.parts.count(kind));
             if set {
                 row["basis"] = json!("set");
-                row["source"] = json!("set in the question");
+                row["source"] = json!("set in the request");
                 row["confidence"] = Value::Null;
                 row["date"] = Value::Null;
                 row["note"] = json!("");

@@ -30,7 +30,7 @@ pub(crate) const KINDS: usize = 11;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rate {
-    /// The kind's name in questions.
+    /// The kind's name in requests.
     pub part: String,
     /// The kind's name for people.
     pub title: String,
@@ -71,7 +71,7 @@ pub(crate) struct Lifetime {
 
 impl Lifetime {
     /// The share `afr` of new parts fails within the first year, at `factor` times the hazard.
-    /// Infinite where that is none.
+    /// Infinite if that share is 0.
     ///
     /// A Weibull lifetime has the survival `exp(-(t / scale)^shape)`; shape 1 is the exponential
     /// one.

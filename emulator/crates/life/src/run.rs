@@ -1,5 +1,5 @@
-//! The computation: all lives under all policies, then the throughput of the states that are paid
-//! for, then the document.
+//! The computation: all lives under all policies, then the throughput of the chosen states, then
+//! the document.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -53,7 +53,7 @@ pub(crate) struct Lived {
 /// The measured throughput.
 pub(crate) struct Measured {
     pub whole_gbps: f64,
-    /// By fingerprint; the whole network's too.
+    /// Throughput by fingerprint, including the whole network's.
     pub by_state: BTreeMap<u128, f64>,
     pub between: Between,
     pub computed: usize,
@@ -61,11 +61,11 @@ pub(crate) struct Measured {
 }
 
 impl Prepared {
-    /// Parses a question, computes its plan, and lists the parts that can fail.
+    /// Parses a request, computes its plan, and lists the parts that can fail.
     ///
     /// # Errors
     ///
-    /// Findings of the question (by its fields) or of the plan.
+    /// Findings of the request (by its fields) or of the plan.
     pub fn new(question: &str, book: &Book) -> Result<Prepared, PredictError> {
         let spec = LifeSpec::from_json(question)?;
         let plan_spec = spec.plan_spec()?;
@@ -233,7 +233,7 @@ impl Prepared {
     }
 }
 
-/// Refuses a plan whose flows no prediction takes, before it is planned.
+/// Refuses a plan with too many flows for a prediction, before it is planned.
 fn check_size(spec: &PlanSpec) -> Result<(), PredictError> {
     let size = spec.topology.size();
     let servers = size
@@ -266,12 +266,12 @@ fn check(progress: &Progress) -> Result<(), PredictError> {
     }
 }
 
-/// Lives the lives of a question. `frames` gets, from the calling thread and in this order: `plan`;
-/// for each policy `progress` of lives and `servers` with its curves; `progress` of throughput. The
-/// document has everything.
+/// Simulates the lives of a request. `frames` gets, from the calling thread and in this order:
+/// `plan`; for each policy `progress` of lives and `servers` with its curves; `progress` of
+/// throughput. The document has everything.
 ///
-/// Memory is a few dozen bytes for each life and point. The time is that of the computed states:
-/// each routes every flow.
+/// Memory is a few dozen bytes for each life and point. Most of the time is for the computed
+/// states: each routes every flow.
 ///
 /// # Errors
 /// As of [`Prepared::new`]; [`PredictError::Cancelled`] soon after `progress.cancelled` is set.

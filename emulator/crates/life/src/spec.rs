@@ -1,4 +1,4 @@
-//! The question: a plan, years, seeds, rates, policies and floors, all as data.
+//! The request: a plan, years, seeds, rates, policies and floors, all as data.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ const MOST_SPARES: u32 = 1_000_000;
 /// Grid points of a curve: 30 years by month.
 const MOST_MONTHS: u32 = 360;
 
-/// The question of a simulation of lives.
+/// The request of a simulation of lives.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LifeSpec {
@@ -34,7 +34,7 @@ pub struct LifeSpec {
     /// The first life's seed; the others follow.
     #[serde(default = "one")]
     pub first_seed: u64,
-    /// Between two points of a curve.
+    /// Months between two points of a curve.
     #[serde(default = "one_month")]
     pub step_months: u32,
     /// Annual failure rates by part that replace the catalogue's, 0 to below 1.
@@ -56,10 +56,10 @@ pub struct LifeSpec {
     /// Price of a visit in addition to parts and work, in the price book's currency.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub visit_price: Option<f64>,
-    /// The family's own routing scheme, or another by name.
+    /// The name of a routing scheme; default: the family's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub routing: Option<String>,
-    /// States whose throughput is computed; by the plan's size when left out.
+    /// Number of states whose throughput is computed; the default depends on the plan's size.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exact_states: Option<usize>,
 }
@@ -80,13 +80,13 @@ pub struct Policy {
     /// Months from the call to the visit; 1 if omitted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lead_months: Option<f64>,
-    /// Units to swap over the whole life, by kind: `server`, `switch`, `cable`, `pdu`. As many as
-    /// needed where left out; where given, kinds that are not named have none.
+    /// Units to swap over the whole life, by kind: `server`, `switch`, `cable`, `pdu`. Without a
+    /// kit, as many as needed. In a kit, kinds that are not named have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spares: Option<BTreeMap<String, u32>>,
 }
 
-/// Shares of what there is at the start.
+/// Shares of the numbers at the start.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Floors {
@@ -167,7 +167,7 @@ impl Policy {
     }
 }
 
-/// One limit of a number: its field, value and the two ends, whether the lower one is in.
+/// One limit of a number: its field, value its two ends, and whether the lower end is included.
 fn outside(field: impl Into<String>, value: f64, least: f64, most: f64, open: bool) -> Option<Finding> {
     let field = field.into();
     let ok = value.is_finite() && value <= most && if open { value > least } else { value >= least };
@@ -199,7 +199,7 @@ fn unknown(field: String, name: &str, known: &[&str]) -> Finding {
 }
 
 impl LifeSpec {
-    /// Reads and checks a question.
+    /// Reads and checks a request.
     ///
     /// # Errors
     /// Findings that name the field, its value and what it may be.
@@ -305,7 +305,7 @@ impl LifeSpec {
         findings
     }
 
-    /// The annual failure rate of each kind of part, and whether the question set it.
+    /// The annual failure rate of each kind of part, and whether the request set it.
     pub(crate) fn afr(&self) -> [(f64, bool); KINDS] {
         std::array::from_fn(|kind| match self.rates.get(&RATES[kind].part) {
             Some(&afr) => (afr, true),

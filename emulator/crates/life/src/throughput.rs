@@ -17,7 +17,7 @@ use crate::spec::{LifeSpec, Policy};
 
 /// Flows that are routed by default over all states: about half a minute of two cores.
 const FLOWS: u64 = 250_000_000;
-/// Steps of it around a circle come near every place soon.
+/// The golden ratio: steps of this size around a circle soon come close to every position.
 const GOLDEN: f64 = 0.618_033_988_749_895;
 const LEAST_STATES: usize = 12;
 const MOST_STATES: usize = 2_000;
@@ -40,7 +40,7 @@ impl Carrier {
         Ok(Carrier { network, experiment })
     }
 
-    /// The flows of one state.
+    /// The number of flows of one state.
     pub fn flows(&self) -> u64 {
         let servers = u64::from(self.network.topology().server_count());
         servers * servers.saturating_sub(1)
@@ -87,7 +87,7 @@ pub(crate) struct At {
     pub point: usize,
 }
 
-/// How many states are computed at most.
+/// The largest number of computed states.
 pub(crate) fn budget(spec: &LifeSpec, flows: u64) -> usize {
     spec.exact_states
         .unwrap_or_else(|| ((FLOWS / flows.max(1)) as usize).clamp(LEAST_STATES, MOST_STATES))

@@ -119,7 +119,7 @@ impl Clients {
         }
     }
 
-    /// Sends what clients are answered.
+    /// Sends the answers to clients.
     pub fn answer(&mut self, services: &mut dyn ServesClients, poller: &Poller) {
         while let Some(reply) = services.poll_reply() {
             // The client may have disconnected.

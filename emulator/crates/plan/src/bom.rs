@@ -69,7 +69,7 @@ pub enum Unit {
     Hour,
 }
 
-/// One line to buy. `total_usd` covers quantity and spares; `weight_kg` only installed parts.
+/// A line of the bill. `total_usd` covers quantity and spares; `weight_kg` only installed parts.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BomLine {
     pub line: u32,
@@ -122,7 +122,7 @@ pub struct CutEntry {
 pub struct Bom {
     pub lines: Vec<BomLine>,
     pub cut_list: Vec<CutEntry>,
-    /// Left in the boxes after cutting; 0 when nothing is cut.
+    /// Metres left in the boxes after cutting; 0 if nothing is cut.
     pub waste_metres: f64,
     pub boxes: u32,
     /// Metres of cable in the order, spares and whole boxes included.
@@ -135,7 +135,7 @@ pub struct Bom {
     pub findings: Vec<Finding>,
 }
 
-/// JSON integers where the value is whole: quantities read as counts.
+/// Whole values are JSON integers, so that quantities read as counts.
 fn whole_f64<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
     if value.fract() == 0.0 && value.abs() < 9e15 {
         serializer.serialize_i64(*value as i64)
@@ -153,7 +153,7 @@ fn whole_f64_option<S: Serializer>(value: &Option<f64>, serializer: S) -> Result
 
 /// The number of spares: a share of the installed quantity, rounded up.
 fn spares_of(quantity: f64, ratio: f64) -> f64 {
-    // The small step back keeps 0.03 * 100 from becoming 4.
+    // The small subtraction prevents that 0.03 * 100 is rounded up to 4.
     (quantity * ratio - 1e-9).ceil().max(0.0)
 }
 
@@ -165,7 +165,7 @@ struct Builder<'a> {
 struct NewLine<'a> {
     category: Category,
     part: Option<&'a Part>,
-    /// Shown when there is no part.
+    /// Shown if no part fits.
     name: String,
     length_mm: Option<u32>,
     colour: Option<&'static str>,
@@ -314,7 +314,7 @@ fn device_lines(to: &mut Builder<'_>, spec: &PlanSpec, topology: &Topology, sele
     for (part, count, name) in by_part {
         let part = part.map(|i| &book.parts[i]);
         let mut line = NewLine::each(Category::Switch, part, name, count);
-        // A plan without spares orders none of switches either.
+        // A plan without spares orders no spare switches either.
         let ratio = part
             .filter(|_| spec.cabling.spare_ratio > 0.0)
             .and_then(|p| p.attributes.spare_ratio)

@@ -90,7 +90,7 @@ pub struct Source {
     pub basis: Basis,
 }
 
-/// Attributes by kind; each is `None` where it makes no sense. Units are in the names.
+/// Attributes by kind; an attribute without meaning for a kind is `None`. Units are in the names.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Attributes {
@@ -137,7 +137,7 @@ pub struct Attributes {
     /// switch, server: rack units (44.45 mm each) one device takes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub height_units: Option<u32>,
-    /// switch, server: how many stand side by side in those units.
+    /// switch, server: number of devices side by side in those units.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub per_unit: Option<u32>,
     /// `front-to-rear`, `rear-to-front` or `passive`.
@@ -208,10 +208,10 @@ pub struct Attributes {
     /// container, room: heat that the usual cooling takes away.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cooling_limit_watts: Option<f64>,
-    /// container: the most that it may weigh with all that is in it.
+    /// container: the largest mass including its contents.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gross_mass_limit_kg: Option<f64>,
-    /// container, room: load that the floor bears, spread.
+    /// container, room: distributed load that the floor bears.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub floor_load_limit_kg_per_m2: Option<f64>,
     /// room: the enclosure that it is, as in `site.enclosure`.
@@ -331,7 +331,7 @@ pub const CURRENCIES: [&str; 155] = [
 ];
 
 /// A versioned price book. All amounts in it, and all amounts computed from it, are in `currency`.
-/// The fields that end in `_usd` keep that name from a time when all books were in dollars.
+/// Fields that end in `_usd` are in that currency too; their name is older than other currencies.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Book {

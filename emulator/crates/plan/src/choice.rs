@@ -38,8 +38,8 @@ impl Book {
             .or_else(|| fits(None))
     }
 
-    /// NIC cards for one server's ports at one rate: fewest cards, then the smallest card that
-    /// does. Three ports take one 4-port card, as the paper buys for DCell [bcube §8].
+    /// NIC cards for one server's ports at one rate: fewest cards, then the smallest sufficient
+    /// card. Three ports take one 4-port card, as the paper buys for DCell [bcube §8].
     pub fn nic_for(&self, demand: PortDemand, connector: Option<&str>) -> Option<NicChoice> {
         if demand.ports == 0 {
             return None;
@@ -62,8 +62,8 @@ impl Book {
             .or_else(|| best(None))
     }
 
-    /// The server model that stands `servers_per_unit` side by side, else the nearest density
-    /// above, else the densest; the first in the book among equals.
+    /// The server model with `servers_per_unit` side by side, else the next higher density, else
+    /// the densest; the first in the book among equals.
     pub fn server_for(&self, servers_per_unit: u32) -> Option<usize> {
         let wanted = servers_per_unit.max(1);
         self.parts_of(PartKind::Server)
@@ -136,7 +136,7 @@ fn takes_rate(connector: Option<&str>, gbps: f64) -> bool {
     }
 }
 
-/// Seat the demand: fastest first, each in the slowest pool of free ports that takes it.
+/// Assigns the demanded ports, fastest first, each to the slowest group of free ports that fits.
 fn switch_fits(part: &Part, demand: &[PortDemand], connector: Option<&str>) -> bool {
     let a = &part.attributes;
     let mut pools = [

@@ -13,9 +13,9 @@ pub struct Cut {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Boxes {
     pub boxes: u32,
-    /// Left over in all of them.
+    /// Metres left over in all of them.
     pub waste_mm: u64,
-    /// Pieces longer than a box, which cannot be cut from one and are in no box.
+    /// Pieces longer than a box, which cannot be cut and are in no box.
     pub too_long: u32,
 }
 

@@ -1,4 +1,4 @@
-//! The work order between two plans: which cables stay, move, are added and are taken out.
+//! The work order between two plans: which cables stay, move, are added and are removed.
 //!
 //! Devices are matched first (by name, or by position along the loop if a Subways upgrade renames
 //! logical racks), then links: first those with the same two ports, then the same two devices, then
@@ -48,7 +48,7 @@ pub enum Reason {
     OtherCable = 3,
     /// The link stays and needs another length.
     OtherLength = 4,
-    /// The link and cable stay; a device at an end stands somewhere else.
+    /// The link and cable stay; a device at an end is at another location.
     OtherPlace = 5,
 }
 
@@ -75,10 +75,10 @@ pub struct WorkOrder {
     pub before: Vec<u32>,
     /// Link index in the plan after, or `NO_CABLE`.
     pub after: Vec<u32>,
-    /// Which cable it is: the legs of a breakout have the same number, and are handled together.
+    /// Number of the cable: the legs of a breakout cable share it, and are handled together.
     /// Counted from 0.
     pub cable: Vec<u32>,
-    /// Cables by [`Action`]. A breakout whose legs differ is one that moves.
+    /// Cables by [`Action`]. A breakout cable whose legs have different actions counts as a move.
     pub counts: [u32; 4],
     pub claims: Vec<Claim>,
 }
@@ -127,8 +127,8 @@ pub fn diff(before: &Plan, after: &Plan) -> WorkOrder {
     let claims = claims::check(before, after, &devices, &matched);
     let cables = pieces.cables_of(entries.iter().map(|&(_, _, before, after)| (before, after)));
     let mut entries: Vec<_> = cables.into_iter().zip(entries).collect();
-    // The crew takes out first, so that ports and trays are free. Numbers of cables rise with the
-    // links that they are found by.
+    // The crew takes out first, so that ports and trays are free. Cables are numbered in the order
+    // of their first links.
     entries.sort_by_key(|&(cable, (action, ..))| {
         let rank = match action {
             Action::Remove => 0,
@@ -153,7 +153,7 @@ pub fn diff(before: &Plan, after: &Plan) -> WorkOrder {
     order
 }
 
-/// The part of a link that stays.
+/// The unchanged part of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stays {
     BothPorts,
@@ -202,7 +202,7 @@ fn match_links(before: &Plan, after: &Plan, devices: &Correspondence) -> Matched
             }
         }
     }
-    // One end stays plugged in: the server's if it can, at its port if it can.
+    // One end stays plugged in: preferably the server's, preferably at its port.
     for (end, same_port) in [(0, true), (0, false), (1, true), (1, false)] {
         for (link, slot) in matched.iter_mut().enumerate() {
             let (None, Some((device, port))) = (*slot, ends(link)[end]) else {

@@ -15,7 +15,7 @@ use crate::spec::{Enclosure, PlanSpec, SiteSpec};
 
 /// Most containers that a repair proposes.
 const MOST_CONTAINERS: u32 = 64;
-/// Most repairs that are tried by planning again.
+/// The largest number of repairs that are tried by planning again.
 const MOST_TRIALS: usize = 3;
 
 /// The limited quantity. All electric power becomes heat, so power and cooling compare the same
@@ -114,7 +114,7 @@ impl Quantity {
     }
 }
 
-/// A rounded number with its thousands apart.
+/// A rounded number with thousands separators.
 fn grouped(value: f64) -> String {
     let digits = format!("{:.0}", value.max(0.0));
     let mut out = String::new();
@@ -133,9 +133,9 @@ pub struct SiteLimit {
     pub quantity: Quantity,
     pub title: &'static str,
     pub unit: &'static str,
-    /// The most that any container, the room, or the floor under a rack takes.
+    /// The largest value of any container, of the room, or of the floor under a rack.
     pub value: f64,
-    /// Where that is: `Container 1`, `Room`, or a rack's name.
+    /// The place of that value: `Container 1`, `Room`, or a rack's name.
     pub place: String,
     /// `None` where neither the catalog nor the spec states one.
     pub limit: Option<f64>,
@@ -145,7 +145,7 @@ pub struct SiteLimit {
     pub over: usize,
     /// Parts of unknown weight or power count nothing in `value`.
     pub at_least: bool,
-    /// Where the catalog's limit comes from.
+    /// Source of the catalog's limit.
     pub source: Option<String>,
     pub basis: Option<Basis>,
 }
@@ -155,9 +155,9 @@ struct Loads {
     watts: Vec<f64>,
     /// With racks, cables, trays and the container's own weight.
     gross_kg: Vec<f64>,
-    /// By rack: with itself and what hangs over it.
+    /// By rack: the rack with its contents, and the trays and cables above it.
     rack_kg: Vec<f64>,
-    /// By rack: its weight over the floor that is its own.
+    /// By rack: its weight divided by its floor area.
     floor_kg_per_m2: Vec<f64>,
     /// The mass of the empty container.
     tare_kg: f64,
@@ -179,7 +179,8 @@ impl Loads {
         let tare = part.and_then(|i| book.parts[i].weight_kg);
         let rack = site.rack_part.and_then(|i| book.parts[i].weight_kg);
         let tare_kg = tare.unwrap_or(0.0);
-        // Cables and trays hang over the racks, fittings are in them: shared out evenly among them.
+        // Cables and trays hang over the racks, fittings are in them: distributed evenly among
+        // them.
         let hung: f64 = bom
             .lines
             .iter()
@@ -347,7 +348,7 @@ fn finding(
     };
     let hint = format!("{help}, or {larger} in {field}.");
     let finding = if quantity == Quantity::GrossMass {
-        // Nobody may lift it: no acceptance either.
+        // Nobody may exceed it, so there is no acceptance.
         Finding::error(over, field.as_str(), message, hint)
     } else {
         let whole = quantity.whole(value);
@@ -394,8 +395,8 @@ fn repair(
     }
 }
 
-/// Containers among which the racks can be shared so that none is over the limit; `None` where
-/// sharing them out is not the planner's (loops have a shape) or does not help.
+/// Containers among which the racks can be shared so that none is over the limit; `None` if the
+/// planner cannot distribute them (loops have a shape) or it does not help.
 fn containers_needed(
     quantity: Quantity,
     limit: f64,

@@ -18,7 +18,7 @@ pub const TRAY_RISE_METRES: f64 = 0.10;
 /// Depth below the floor of underfloor trays `[ours]`.
 pub const UNDERFLOOR_METRES: f64 = 0.30;
 
-/// The measures lengths are taken with.
+/// The dimensions used to compute lengths.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Frame {
     pub rack_width_metres: f64,
@@ -92,8 +92,8 @@ impl Frame {
         }
     }
 
-    /// Sideways distance from the port to the manager used, and that manager's x. The manager
-    /// towards the target is taken; right under the target, the nearer one.
+    /// Sideways distance from the port to the manager used, and that manager's x. The manager on
+    /// the side of the target is used; right under the target, the nearer one.
     #[inline]
     fn leave(&self, end: &End, towards_x: f64) -> (f64, f64) {
         let Some(m) = self.manager_metres else {
@@ -137,12 +137,12 @@ pub struct End {
     pub rack_x: f64,
     pub x: f64,
     pub z: f64,
-    /// Extra way between the rack and the tray's drop point, for racks moved off their grid
+    /// Extra length between the rack and the tray's drop point, for racks moved off their grid
     /// position.
     pub stub: f64,
 }
 
-/// Where the vertical legs lead.
+/// The direction of the vertical legs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Via {
     /// Along the rack only.

@@ -2,7 +2,7 @@
 //! of materials.
 //!
 //! Inside: the spec with its checks (`spec`, `schema`), parts and their choice (`book`,
-//! `books/*.json`, `choice`, `selection`), where devices stand (`layout/`), cables, trays and
+//! `books/*.json`, `choice`, `selection`), positions of devices (`layout/`), cables, trays and
 //! bundles (`wiring/`), what to buy (`bom`, `cut_list`, `cost`, `power`), what the enclosure takes
 //! (`enclosure`), the work order between two plans (`diff/`), how hard wiring is to put up and to
 //! grow (`lifecycle`), and the documents (`summary`, `scene`, `sheets`). `plan` runs them in order.

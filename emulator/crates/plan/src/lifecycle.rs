@@ -14,8 +14,8 @@ use crate::plan::Plan;
 
 /// Ports of the patch panels that are counted. `[ours]`
 const PANEL_PORTS: u32 = 48;
-/// The share of a device's links that may be out at once while a network grows: a quarter, as in
-/// the paper's example of keeping 75 % of the capacity. `[nsdi19 §5.2]`
+/// The share of a device's links that may be unplugged at the same time while a network grows: a
+/// quarter, as in the paper's example of keeping 75 % of the capacity. `[nsdi19 §5.2]`
 const OUT_AT_ONCE: f64 = 0.25;
 
 /// Putting up. `[nsdi19 §3]`
@@ -40,13 +40,13 @@ pub struct Expansion {
     pub links_rewired: u32,
     /// Number of new links.
     pub links_added: u32,
-    /// The fewest steps in each of which every device keeps three quarters of its links.
+    /// The smallest number of steps that keeps every device on three quarters of its links.
     pub steps: u32,
     /// Cable ends to rewire per rack and step, averaged over the racks where cables are rewired.
     pub rewired_per_rack_and_step: f64,
     /// Trays that hold cables that are rewired.
     pub trays_touched: u32,
-    /// Rewired cables in one of these trays, in the mean.
+    /// Mean number of rewired cables in these trays.
     pub rewired_per_tray: f64,
 }
 

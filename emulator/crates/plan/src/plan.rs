@@ -17,7 +17,7 @@ use crate::selection::PartSelection;
 use crate::spec::PlanSpec;
 use crate::wiring::{NO_PART, Wiring, breakouts, labels, wire};
 
-/// Why there is no plan: at least one finding is an error.
+/// The reasons why there is no plan: at least one finding is an error.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlanError {
     pub findings: Vec<Finding>,
@@ -116,7 +116,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The wiring certificate, worked out on first use.
+    /// The wiring certificate, computed on first use.
     pub fn certificate(&self) -> &Certificate {
         self.certificate.get_or_init(|| self.topology.certificate())
     }
@@ -131,7 +131,7 @@ impl Plan {
         labels::label(&self.topology, &self.layout, &self.wiring.breakouts, cable, false)
     }
 
-    /// Links by device, worked out on first use.
+    /// Links by device, computed on first use.
     pub fn adjacency(&self) -> &Csr {
         self.adjacency.get_or_init(|| self.topology.adjacency())
     }

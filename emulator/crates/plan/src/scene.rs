@@ -318,8 +318,8 @@ fn colours() -> Vec<&'static str> {
     COLOURS.iter().map(|&(name, _)| name).collect()
 }
 
-/// The scene document. A `part` of 65535 means that no part fits; a `unit` of 0 that the device
-/// found no room.
+/// The scene document. A `part` of 65535 means that no part fits; a `unit` of 0 that the device has
+/// no place.
 pub fn scene_json(plan: &Plan) -> String {
     let topology = &plan.topology;
     let placements: &Placements = &plan.layout.placements;

@@ -69,7 +69,7 @@ pub fn plan_schema() -> Value {
             },
             "packaging": {
                 "type": "object",
-                "description": "Which devices share a rack.",
+                "description": "The rule that assigns devices to racks.",
                 "additionalProperties": false,
                 "properties": {
                     "policy": {
@@ -77,10 +77,10 @@ pub fn plan_schema() -> Value {
                         "default": "auto",
                     },
                     "servers_per_unit": count("Servers side by side in the height of one server.", 16),
-                    "switches_per_unit": count("Switches side by side, where the model allows it.", 16),
+                    "switches_per_unit": count("Switches side by side, if the model allows it.", 16),
                     "servers_per_rack": count("Most servers in one rack.", 1_000),
                     "logical_racks_per_rack": count("Logical racks of a Subways loop in one physical rack.", 64),
-                    "face": optional(json!({"enum": ["front", "rear", null], "description": "Side that ports are on."})),
+                    "face": optional(json!({"enum": ["front", "rear", null], "description": "The side of the ports."})),
                     "pins": {
                         "type": "array",
                         "items": {
@@ -105,7 +105,7 @@ pub fn plan_schema() -> Value {
                     "slack_metres": {"type": "number", "minimum": 0, "maximum": 100, "default": cabling.slack_metres, "x-unit": "m"},
                     "tray_fill_limit": {"type": "number", "exclusiveMinimum": 0, "maximum": 1, "default": cabling.tray_fill_limit,
                         "description": "Share of a tray that cables may fill. Above the default, fuller trays are accepted and reported as accepted."},
-                    "trays_side_by_side": count("Most trays side by side where one is too full; 1 by default.", 8),
+                    "trays_side_by_side": count("The largest number of trays side by side if one is too full; default: 1.", 8),
                     "link_gbps": optional(json!({"type": "number", "exclusiveMinimum": 0, "x-unit": "Gb/s"})),
                     "media": {"enum": ["auto", "cat6", "dac", "aoc", "fibre"], "default": "auto"},
                     "stock": {"enum": ["stock", "bulk"], "default": "stock"},
@@ -118,9 +118,9 @@ pub fn plan_schema() -> Value {
                             "additionalProperties": false,
                             "properties": {
                                 "level": {"type": "integer", "minimum": 0, "maximum": 255, "description": "Level of the links."},
-                                "links": {"type": "integer", "minimum": 2, "maximum": BREAKOUT_LINKS_AT_MOST, "description": "Links to a cable."},
+                                "links": {"type": "integer", "minimum": 2, "maximum": BREAKOUT_LINKS_AT_MOST, "description": "Links of a cable."},
                                 "trunk": {"enum": ["upper", "lower"], "default": "upper",
-                                    "description": "The switch with the one plug: the one above, or the one below."},
+                                    "description": "The switch with the single plug: the upper or the lower."},
                             },
                         },
                     },

@@ -52,7 +52,7 @@ pub fn select_parts(topology: &Topology, book: &Book, preferences: &PartPreferen
     for (tier, bundled) in topology.tiers().iter().zip(&bundled) {
         let demand = with_breakouts(&tier_demand(tier, preferences.link_gbps), bundled);
         let own_gbps = match demand.first() {
-            // The ports themselves may be gone into plugs of another kind.
+            // The ports may have been replaced by plugs of another kind.
             Some(slowest) if !bundled.is_empty() => slowest.gbps,
             _ => preferences.link_gbps.unwrap_or(tier.port_rate_bits_per_sec / 1e9),
         };

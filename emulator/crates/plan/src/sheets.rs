@@ -17,9 +17,9 @@ struct PortRows {
     port: Vec<String>,
     cable: Vec<i64>,
     level: Vec<i16>,
-    /// As printed on the cable at this end: this end first.
+    /// The label as printed at this end: this end first.
     label: Vec<String>,
-    /// As printed at the other end.
+    /// The label as printed at the other end.
     far_label: Vec<String>,
     far_device: Vec<String>,
     far_port: Vec<String>,

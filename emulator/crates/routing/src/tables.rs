@@ -253,8 +253,8 @@ impl Tables {
     /// detours share their backbone traffic among their own ToRs, by weight, and detours, by
     /// capacity. A link with the weight 0 is not used while its rack has detours. Switches above
     /// the ToRs of a rack with detours towards it share the traffic to it in the same way.
-    /// `detours` are by server, out of its rack and towards it. `[subways §6]` `None` for other
-    /// families than Subways.
+    /// `detours` has for each server its detours out of its rack and towards it. `[subways §6]`
+    /// `None` for other families than Subways.
     pub fn with_detours(
         topology: &Topology,
         failures: &Failures,

@@ -147,7 +147,7 @@ fn the_testbed_s_tails_come_out_packet_by_packet() {
 /// Packets take longer than a fluid on the same paths, by headers at least, and go no faster than
 /// their links.
 #[test]
-fn a_testbed_s_packets_stand_beside_its_fluid() {
+fn a_testbed_s_packets_are_compared_with_its_fluid() {
     let document = figure("dcell-fig12-packets", seeds(1), &Progress::default()).unwrap();
     assert_eq!(document["provenance"]["engine"], "packet");
     let column =

@@ -147,7 +147,7 @@ impl Round {
         self.probes.iter().filter(stands).map(|probe| &probe.path)
     }
 
-    /// Whether a hop is on a path that nobody answered for.
+    /// Whether a hop is on a path whose probe was not answered.
     pub fn suspects(&self, a: NodeId, b: NodeId) -> bool {
         let lost = self.probes.iter().filter(|probe| probe.state == State::Lost);
         lost.flat_map(|probe| probe.path.pairs())

@@ -9,7 +9,7 @@ use super::{Outcome, changed};
 use crate::protocol::Time;
 use crate::service::{ClientId, Reply, ServesClients};
 
-/// Where memcached's clients look for it.
+/// The default port of memcached's clients.
 pub const PORT: u16 = 11_211;
 /// Longest value with its key, as memcached's default has it.
 const MOST_BYTES: usize = 1 << 20;

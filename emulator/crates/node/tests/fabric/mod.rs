@@ -96,7 +96,7 @@ impl Node {
         self.wait(|message| message["t"] == "ready");
     }
 
-    /// The next message that is wanted; others are passed over.
+    /// The next message that matches; others are skipped.
     pub fn wait(&self, wanted: impl Fn(&Value) -> bool) -> Value {
         let begun = Instant::now();
         let mut buffer = vec![0; 1 << 16];

@@ -32,7 +32,7 @@ pub(super) fn cable_lines(
 ) -> CableCounts {
     let mut counts = CableCounts::default();
     let mut groups = CableGroups::new();
-    // Neighbouring cables are mostly alike, so the map is touched once per run of equal keys.
+    // Neighbouring cables are mostly equal, so the map is updated once per run of equal keys.
     let mut run: Option<((u16, u8, u32), u32)> = None;
     for i in 0..wiring.part.len() {
         if wiring.bundle[i] < 0 {
@@ -161,7 +161,7 @@ fn cut_from_bulk(spec: &PlanSpec, part: Option<&Part>) -> Option<f64> {
 pub(super) fn transceiver_lines(to: &mut Builder<'_>, spec: &PlanSpec, wiring: &Wiring) {
     let mut by_part: BTreeMap<u16, u64> = BTreeMap::new();
     for &part in wiring.transceiver.iter().filter(|&&p| p != NO_PART) {
-        // One at each end.
+        // A transceiver at each end.
         *by_part.entry(part).or_default() += 2;
     }
     for (part, n) in by_part {

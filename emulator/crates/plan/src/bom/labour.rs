@@ -89,7 +89,7 @@ pub(super) fn lines(
         }
         total += spent;
         let mut line = NewLine::each(Category::Labour, Some(part), String::new(), 0);
-        // Ordered by the started tenth of an hour.
+        // Rounded up to a tenth of an hour.
         line.quantity = (spent / 6.0 - 1e-9).ceil() / 10.0;
         line.unit = Unit::Hour;
         line.price_field = "usd_per_hour";

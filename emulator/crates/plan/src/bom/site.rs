@@ -14,7 +14,7 @@ use crate::wiring::Wiring;
 /// per tie in a rack. `[ours]`
 const METRES_PER_TIE: f64 = 0.5;
 const ENDS_PER_TIE: u64 = 8;
-/// A rack's devices without a part of the book still have a cord each.
+/// Devices of a rack without a part of the book still have a cord each.
 const CORDS_PER_DEVICE: u32 = 1;
 
 /// Adds lines for racks, shelves, power supply, containers, trays and ties; returns the metres of
@@ -76,7 +76,7 @@ fn tray_lines(to: &mut Builder<'_>, wiring: &Wiring) -> f64 {
         line.unit_price_usd = part
             .and_then(|p| p.attributes.price_usd_per_metre)
             .map(|usd| usd * line.price_factor);
-        // Only what hangs weighs.
+        // Only installed trays count for the weight.
         line.unit_weight_kg = per_metre.map(|kg| kg * metres / line.quantity.max(1.0));
         to.push(line);
     }
@@ -93,7 +93,7 @@ fn fitting_lines(to: &mut Builder<'_>, topology: &Topology, layout: &Layout) {
     let mut cords = vec![0u64; layout.racks.len()];
     for device in 0..topology.node_count() as usize {
         let rack = at.rack[device];
-        // A device that found no unit is a finding; it still gets rails and a cord once it has one.
+        // A device without a free unit is a finding; its rails and cord are counted anyway.
         if at.slots[device] > 1 && at.unit[device] > 0 {
             shelves.insert((rack, at.unit[device]));
         } else {
@@ -139,8 +139,8 @@ fn cords_of(to: &Builder<'_>, topology: &Topology, layout: &Layout, device: u32)
         .unwrap_or(CORDS_PER_DEVICE)
 }
 
-/// The fewest PDUs that carry the rack's power and have an outlet for every cord; one where the
-/// book has none.
+/// The fewest PDUs that carry the rack's power and have an outlet for every cord; one if the book
+/// has no PDU.
 fn pdus_for(pdu: Option<&Part>, watts: f64, cords: u64) -> u64 {
     if cords == 0 {
         return 0;
@@ -174,8 +174,8 @@ fn tie_line(to: &mut Builder<'_>, topology: &Topology, wiring: &Wiring) {
     to.push(line);
 }
 
-/// Two labels a cable. On sheets, each rack's labels start a sheet, as the install pack prints
-/// them.
+/// Two labels a cable. On sheets, the labels of each rack start on a new sheet, as in the install
+/// pack.
 pub(super) fn label_line(
     to: &mut Builder<'_>,
     spec: &PlanSpec,

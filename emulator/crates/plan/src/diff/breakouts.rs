@@ -101,7 +101,7 @@ pub(super) fn keep_together<'a>(
 }
 
 impl Pieces<'_> {
-    /// A number for each entry's cable, from 0 in the order in which the cables are met. Linear.
+    /// A number for each entry's cable, from 0 in the order of first occurrence. Linear.
     pub(super) fn cables_of(&self, entries: impl Iterator<Item = (u32, u32)>) -> Vec<u32> {
         let (mut of_old, mut of_new) = (HashMap::new(), HashMap::new());
         let mut next = 0;
@@ -128,7 +128,7 @@ impl Pieces<'_> {
     }
 }
 
-/// Cables by action: the one of all their entries, otherwise a move.
+/// Cables by action: the common action of all entries, otherwise a move.
 pub(super) fn counts(actions: &[Action], cables: &[u32]) -> [u32; 4] {
     let mut of_cable: Vec<Option<Action>> = vec![None; cables.len()];
     for (&action, &cable) in actions.iter().zip(cables) {

@@ -17,8 +17,7 @@ pub struct Claim {
     pub detail: String,
 }
 
-/// Links before by what became of them: (still between the same two devices, gone elsewhere or
-/// out).
+/// Former links by result: (still between the same two devices, moved or removed).
 struct Fate {
     kept: u32,
     /// One end plugged into another device.
@@ -84,7 +83,8 @@ pub(super) fn check(before: &Plan, after: &Plan, devices: &Correspondence, match
                         servers / 2
                     ),
                     source: "[subways §4.1]",
-                    // Stated for one port a server before; with p the same argument counts ports.
+                    // The paper states it for servers with one port; with p ports the same argument
+                    // counts ports.
                     holds: edge.added == servers * old.p && edge.rewired == servers * old.p / 2 && edge.removed == 0,
                     detail: counted("server-ToR", &edge),
                 });

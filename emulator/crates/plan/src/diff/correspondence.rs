@@ -1,4 +1,4 @@
-//! Which device of one plan is which device of the other: the same box, perhaps with a new name.
+//! Matches the devices of two plans: the same device may have a new name.
 
 use std::collections::HashMap;
 
@@ -34,7 +34,7 @@ impl Correspondence {
 }
 
 fn by_name(before: &Topology, after: &Topology, which: impl Fn(NodeId) -> bool) -> Vec<Option<NodeId>> {
-    // Looked up, never iterated: the order of a hash map does not show.
+    // Used for look-ups only, so the order of the hash map does not matter.
     let names: HashMap<String, NodeId> = (0..after.node_count()).map(|d| (after.node_name(d), d)).collect();
     (0..before.node_count())
         .map(|device| {
@@ -60,7 +60,7 @@ struct LoopUpgrade {
 }
 
 impl LoopUpgrade {
-    /// Only when the names would mislead: another size of logical rack, the same servers along the
+    /// Only if names would mislead: logical racks of another size, and the same servers along the
     /// loop.
     fn of(old: &SubwaysSpec, new: &SubwaysSpec) -> Option<LoopUpgrade> {
         let same_loops = old.clusters == new.clusters && old.loops_per_cluster == new.loops_per_cluster;
@@ -87,8 +87,8 @@ impl LoopUpgrade {
         }
     }
 
-    /// The ToR after whose run of servers starts where this one's does; a ToR without one is a new
-    /// switch.
+    /// The ToR of the new plan whose run of servers starts at the same server; a ToR without such a
+    /// match is a new switch.
     fn tor_after(&self, tor: u32) -> Option<u32> {
         let [old_rack, new_rack] = self.rack_servers;
         let servers = i64::from(old_rack) * i64::from(self.loop_tors[0]);
@@ -114,8 +114,8 @@ impl LoopUpgrade {
         let mut found = by_name(before, after, |device| {
             !before.is_server(device) && !is_tor(device)
         });
-        // Servers and ToRs are numbered loop by loop, rack by rack, so the place along the loop is
-        // the id.
+        // Servers and ToRs are numbered loop by loop, rack by rack, so the position along the loop
+        // is the id.
         for server in 0..before.server_count() {
             found[server as usize] = (server < after.server_count()).then_some(server);
         }

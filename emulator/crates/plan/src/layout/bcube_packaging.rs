@@ -10,7 +10,7 @@ use cubeyard_topology::{Topology, TopologySpec};
 use super::{Assignment, Site, Sizes, relief};
 use crate::spec::PlanSpec;
 
-/// Packs a BCube in the largest racks of whole BCubes in which everything finds its place.
+/// Packs a BCube in the largest racks of whole BCubes in which everything fits.
 ///
 /// # Errors
 /// Why this topology cannot be packed so.
@@ -25,7 +25,7 @@ pub(super) fn assign(
     };
     let (n, k) = (bcube.n, bcube.k);
     let Some(asked) = spec.packaging.servers_per_rack else {
-        // The largest rack in which everything finds its place.
+        // The largest rack in which everything fits.
         return rack_sizes(n, k)
             .into_iter()
             .rev()
@@ -100,8 +100,8 @@ fn fits(topology: &Topology, site: &Site, sizes: &Sizes, per_rack: u32) -> bool 
     sizes.units_for(per_rack.min(topology.server_count()), &share) <= site.rack_units
 }
 
-/// Puts each switch in one of the racks it serves. Switches that serve the same racks are dealt out
-/// in equal runs, so that every rack gets the same number of each level.
+/// Puts each switch in one of the racks it serves. Switches that serve the same racks are
+/// distributed in equal runs, so that every rack gets the same number of each level.
 fn spread_switches(topology: &Topology, m: u32, per_rack: u32, rack: &mut [u32]) {
     let servers = topology.server_count();
     let links = topology.links();

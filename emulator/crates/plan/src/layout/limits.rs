@@ -7,8 +7,7 @@ use super::Layout;
 use crate::book::Book;
 use crate::spec::{PlanSpec, Policy};
 
-/// Fills the racks' totals and reports every limit that is broken, once a kind with the worst rack
-/// named.
+/// Computes the racks' totals and reports exceeded limits, once for each kind, with the worst rack.
 pub(super) fn check(
     spec: &PlanSpec,
     topology: &Topology,
@@ -119,8 +118,8 @@ fn over(values: &[f64], limit: f64) -> Option<(usize, usize, f64)> {
     (count > 0).then(|| (count, worst, values[worst]))
 }
 
-/// The number of servers that a rack can hold if only `share` of its load is allowed. A little less
-/// than that share, because the switches do not spread evenly over more racks.
+/// The number of servers that a rack can hold if only `share` of its load is allowed. Slightly less
+/// than that share, because switches do not spread evenly over more racks.
 fn fewer_servers(layout: &Layout, worst: usize, share: f64) -> u32 {
     ((f64::from(layout.racks.servers[worst]) * share * 0.93).floor() as u32).max(1)
 }

@@ -73,7 +73,7 @@ pub(super) fn assign(spec: &PlanSpec, topology: &Topology, site: &Site, sizes: &
     assignment
 }
 
-/// Puts the switches that had no room among the servers, in order, into additional racks.
+/// Puts the switches that do not fit next to the servers, in order, into additional racks.
 fn fill_network_racks(
     topology: &Topology,
     sizes: &Sizes,
@@ -117,7 +117,8 @@ fn servers_per_rack(topology: &Topology, site: &Site, sizes: &Sizes) -> u32 {
     let server_units = f64::from(sizes.server.height_units) / f64::from(sizes.server.slots);
     let mut most =
         (f64::from(site.rack_units) / (server_units + switch_units / f64::from(servers))).floor() as u32;
-    // Shelves are whole: give way until servers and the rounded share of switches fit.
+    // Shelves are indivisible: reduce the number until servers and the rounded share of switches
+    // fit.
     let share = |per_rack: u32| -> Vec<u32> {
         let racks = servers.div_ceil(per_rack);
         topology
@@ -140,7 +141,7 @@ fn servers_per_rack(topology: &Topology, site: &Site, sizes: &Sizes) -> u32 {
     if servers <= most {
         return servers;
     }
-    // Whole blocks, unless only unrounded racks still fit in the containers there are.
+    // Whole blocks, unless only unrounded racks fit in the given containers.
     let capacity = match site.enclosure {
         Enclosure::Rows => u32::MAX,
         _ => site.columns * site.positions * site.containers,
@@ -173,7 +174,7 @@ fn blocks(spec: &TopologySpec) -> Vec<u32> {
         TopologySpec::Bcube(s) => powers(s.n, s.k + 1),
         TopologySpec::Dcell(s) => {
             let mut sizes = vec![s.n];
-            // From the top down, DCell_1s follow each other that belong to different DCell_2s.
+            // In top-down order, consecutive DCell_1s belong to different DCell_2s.
             let levels = if s.growth == DcellGrowth::TopDown {
                 s.k.min(1)
             } else {

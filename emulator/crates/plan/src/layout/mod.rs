@@ -27,7 +27,7 @@ use crate::spec::{Enclosure, Face, Media, PlanSpec, Policy};
 
 pub use sizes::{DeviceSize, Sizes};
 
-/// The site with every default and every `auto` decided. Metres; x along a column of racks, y
+/// The site with all defaults and all `auto` values resolved. Metres; x along a column of racks, y
 /// across the columns.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Site {
@@ -44,7 +44,7 @@ pub struct Site {
     pub positions: u32,
     /// Racks that should not be split over columns.
     pub column_multiple: u32,
-    /// The aisle racks face each other across: the cold aisle.
+    /// The cold aisle, across which racks face each other.
     pub aisle_metres: f64,
     /// The aisle behind the racks (rows only).
     pub hot_aisle_metres: f64,
@@ -92,8 +92,8 @@ pub struct Racks {
     pub container: Vec<u32>,
     /// Column of racks, counted through all containers.
     pub row: Vec<u32>,
-    /// Place along the column. A rack moved off the grid keeps the row and position whose tray it
-    /// uses.
+    /// Position along the column. A rack moved off the grid keeps the row and position whose tray
+    /// it uses.
     pub position: Vec<u32>,
     /// Index into `Layout::group_labels`: super-rack, loop, ...
     pub group: Vec<u32>,
@@ -123,7 +123,7 @@ pub struct Placements {
     /// Bottom unit, from 1; 0 if the device did not fit (which is a finding).
     pub unit: Vec<u16>,
     pub height_units: Vec<u8>,
-    /// Place from the left among `slots` devices side by side in that unit.
+    /// Position from the left among `slots` devices side by side in that unit.
     pub slot: Vec<u8>,
     pub slots: Vec<u8>,
     /// The side of the rack the device's ports are on.
@@ -150,7 +150,7 @@ pub struct Layout {
     pub crossing_at: Vec<bool>,
     /// Subways: physical racks of one loop, for the policies that place loops.
     pub loop_racks: Option<u32>,
-    /// Subways' b: logical racks in a physical one; 1 where there are none.
+    /// Subways' b: logical racks in a physical one; 1 for other families.
     pub logical_racks_per_rack: u32,
 }
 
@@ -160,7 +160,7 @@ pub(crate) struct Assignment {
     /// Logical rack within the physical one, from the bottom; empty when racks have one zone.
     pub zone: Vec<u8>,
     pub rack_count: u32,
-    /// Zones of each rack, empty when all have one.
+    /// Number of zones of each rack; empty if all have one.
     pub zones: Vec<u8>,
     pub group: Vec<u32>,
     pub group_labels: Vec<String>,
@@ -171,7 +171,7 @@ pub(crate) struct Assignment {
     /// Positions where trays cross the aisles, when the policy fixes them.
     pub crossings: Option<Vec<bool>>,
     pub loop_racks: Option<u32>,
-    /// Switches in the middle of their zone instead of at its top.
+    /// Whether switches are in the middle of their zone instead of at its top.
     pub switches_in_middle: bool,
 }
 
@@ -214,7 +214,7 @@ pub fn parts_of(spec: &PlanSpec, topology: &Topology, book: &Book) -> PartSelect
 /// is omitted silently.
 pub fn lay_out(spec: &PlanSpec, topology: &Topology, book: &Book, findings: &mut Vec<Finding>) -> Layout {
     let mut parts = parts_of(spec, topology, book);
-    // Without a density in the spec, a book with other servers is no finding.
+    // If the spec sets no density, a book with servers of another density is no finding.
     parts
         .findings
         .retain(|f| f.code != "server-density" || spec.packaging.servers_per_unit.is_some());

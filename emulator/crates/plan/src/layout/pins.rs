@@ -280,7 +280,7 @@ impl Seats {
             .copied()
             .filter(|&d| d != device && overlaps(placements, d, wanted, height as u16))
             .collect();
-        // A shelf of the same kind with a free place is shared, nothing moves.
+        // A shelf of the same kind with a free slot is shared, and nothing moves.
         if let Some(slot) = shared_slot(placements, v, wanted, &here) {
             self.seat(device, rack, (wanted, slot), placements);
             return Ok(());
@@ -300,7 +300,7 @@ impl Seats {
                 self.seat(evicted, rack, seat, placements);
                 continue;
             }
-            // No room for a displaced device: everything goes back.
+            // No space for a displaced device: all moves are undone.
             for (&d, &(unit, slot)) in here[..=i].iter().zip(&before) {
                 placements.unit[d as usize] = unit;
                 placements.slot[d as usize] = slot;
@@ -323,7 +323,7 @@ impl Seats {
         placements.slot[v] = slot;
     }
 
-    /// A free place on a shelf of the same kind, else free units, nearest to the top.
+    /// A free slot on a shelf of the same kind, else free units, nearest to the top.
     fn free_seat(&self, device: u32, rack: u32, placements: &Placements) -> Option<(u16, u8)> {
         let v = device as usize;
         let height = u16::from(placements.height_units[v]);
@@ -365,7 +365,7 @@ fn overlaps(placements: &Placements, device: u32, unit: u16, height: u16) -> boo
     bottom > 0 && bottom < unit + height && unit < bottom + u16::from(placements.height_units[d])
 }
 
-/// The free place on a shelf whose devices (`here`) have the shape of `v` and stand exactly at
+/// The free place on a shelf whose devices (`here`) have the shape of `v` and are exactly at
 /// `unit`.
 fn shared_slot(placements: &Placements, v: usize, unit: u16, here: &[u32]) -> Option<u8> {
     let same = here.iter().all(|&d| {

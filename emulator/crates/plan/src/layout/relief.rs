@@ -10,8 +10,8 @@ use cubeyard_topology::{NodeId, Topology};
 
 use super::{Assignment, Site, Sizes};
 
-/// Moves switches out of racks that are too full, as long as another rack has room. Whether every
-/// rack fits now; racks that are divided into zones are left alone and count as fitting.
+/// Moves switches out of racks that are too full, as long as another rack has room. Returns whether
+/// every rack fits then; racks that are divided into zones are not changed and count as fitting.
 ///
 /// One pass over devices and links, and one over the racks for each switch that moves.
 pub(super) fn relieve(topology: &Topology, site: &Site, sizes: &Sizes, plan: &mut Assignment) -> bool {
@@ -72,7 +72,7 @@ fn leaving_order(
     leaving
 }
 
-/// How many neighbours each of these switches has in each rack.
+/// Number of neighbours of each of these switches in each rack.
 fn neighbour_racks(
     topology: &Topology,
     plan: &Assignment,
@@ -131,7 +131,7 @@ impl<'a> Load<'a> {
             + shelves.map(|(&count, size)| size.units_for(count)).sum::<u32>()
     }
 
-    /// The same with one more switch.
+    /// Rack units in use with one more switch.
     fn units_with(&self, rack: u32, class: usize) -> u32 {
         let (count, size) = (self.of_classes(rack)[class], self.sizes.classes[class]);
         self.units(rack) + size.units_for(count + 1) - size.units_for(count)

@@ -26,7 +26,7 @@ pub const MIN_AISLE_METRES: f64 = 0.6;
 /// In open rows, trays cross the aisles at both ends and at every tenth rack `[ours]`; in a
 /// container, at each rack.
 pub const ROW_CROSSING_EVERY: u32 = 10;
-/// Racks the book should offer: the paper's `[bcube §5.2]`.
+/// The rack that the book should have: the paper's `[bcube §5.2]`.
 const WANTED_RACK_UNITS: u32 = 44;
 
 /// The floor as `furnish` lays it.
@@ -39,8 +39,8 @@ pub(super) struct Floor {
     pub crossing_at: Vec<bool>,
 }
 
-/// The site without racks: measures of enclosure and rack. `auto` is decided later, once the racks
-/// are counted.
+/// The site without racks: measures of enclosure and rack. `auto` is decided later, after counting
+/// the racks.
 pub(super) fn measure(spec: &PlanSpec, book: &Book, findings: &mut Vec<Finding>) -> Site {
     let asked = &spec.site;
     if let Some(sku) = asked.rack.as_deref() {
@@ -115,7 +115,7 @@ fn container_takes(site: &Site, aisle_metres: Option<f64>) -> bool {
 
 /// Racks that stand side by side along the container.
 fn positions_in(site: &Site) -> u32 {
-    // A hair of tolerance: 20 racks of 0.6 m do fit in 12 m.
+    // A small tolerance, so that 20 racks of 0.6 m fit in 12 m.
     ((site.length_metres / site.rack_width_metres + 1e-6).floor() as u32).max(1)
 }
 
@@ -247,7 +247,7 @@ fn containers(spec: &PlanSpec, site: &mut Site, plan: &Assignment, findings: &mu
     finish(spots, y, facing, container, x, crossing_at)
 }
 
-/// Down to a whole micrometre: 2.35 - 2 * 0.75 is 0.8500000000000001 in binary.
+/// Rounded down to a whole micrometre: 2.35 - 2 * 0.75 is 0.8500000000000001 in binary.
 fn widest_aisle(free: f64, gaps: f64) -> f64 {
     (free / gaps * 1e6 + 1e-4).floor() / 1e6
 }
@@ -262,8 +262,8 @@ fn rows(spec: &PlanSpec, site: &mut Site, plan: &Assignment, findings: &mut Vec<
     let spots: Vec<(u32, u32)> = match &plan.floor {
         Some(spots) => spots.clone(),
         None => {
-            // About a square room: a row of racks takes some three rack widths of depth, aisles
-            // included.
+            // For a room that is about square: a row of racks takes about three rack widths of
+            // depth, including aisles.
             let per_row = spec
                 .site
                 .racks_per_row
@@ -326,7 +326,7 @@ fn rows(spec: &PlanSpec, site: &mut Site, plan: &Assignment, findings: &mut Vec<
     finish(spots, y, facing, container, x, crossing_at)
 }
 
-/// Rows of whole super-racks where the planner did not ask for another length.
+/// Rows of whole super-racks, unless the spec sets another length.
 fn whole_groups(per_row: u32, multiple: u32, asked: bool) -> u32 {
     if asked || multiple <= 1 {
         per_row
@@ -388,7 +388,7 @@ fn report_overflow(site: &Site, spots: &[(u32, u32)], plan: &Assignment, finding
     }
     let capacity = site.columns * site.positions;
     let needed = plan.rack_count.div_ceil(capacity);
-    // Loops have a shape: more containers help only racks that can stand anywhere.
+    // Loops have a shape: more containers help only if racks can be placed anywhere.
     let fix = if plan.floor.is_none() && needed > site.containers && needed <= 64 {
         json!({"site": {"containers": needed}})
     } else {

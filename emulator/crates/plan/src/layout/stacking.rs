@@ -1,4 +1,4 @@
-//! Devices into rack units: servers from the bottom of their zone, switches from its top, the
+//! Places devices in rack units: servers from the bottom of their zone, switches from its top, the
 //! highest level uppermost and so nearest to the trays. Three counting passes over the devices.
 
 use cubeyard_topology::Topology;
@@ -93,16 +93,16 @@ pub(super) fn stack(
     out
 }
 
-/// How one zone is divided.
+/// The division of a zone.
 struct Shape {
     /// Units below the zone.
     base: u32,
-    /// Top unit left for switches, counted from the zone's bottom.
+    /// The highest remaining unit for switches, counted from the zone's bottom.
     switch_top: u32,
     switch_units: u32,
     /// Number of servers below the switches; the other servers are above.
     servers_below: u32,
-    /// Units servers may take below the switches.
+    /// Units available for servers below the switches.
     server_room: u32,
     height: u32,
     /// Units above a class's shelves, from `switch_top`.

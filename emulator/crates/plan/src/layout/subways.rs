@@ -19,7 +19,7 @@ fn default_row(racks: u32) -> u32 {
 pub(crate) fn place_in_loop(policy: Policy, j: u32, per_rack: u32, racks: u32) -> (u32, u32, u32) {
     let (physical, zone) = (j / per_rack, j % per_rack);
     match policy {
-        // Out along one row and back along the one across the cold aisle.
+        // Along one row, and back along the row across the cold aisle.
         Policy::PairedRows => {
             let half = racks.div_ceil(2);
             if physical < half {
@@ -28,7 +28,8 @@ pub(crate) fn place_in_loop(policy: Policy, j: u32, per_rack: u32, racks: u32) -
                 (1, 2 * half - 1 - physical, zone)
             }
         }
-        // The bottom zones in line, then back through the others: up one rack and down the next.
+        // First along the bottom zones, then back through the others: upwards in one rack and
+        // downwards in the next.
         Policy::InterChassis if per_rack > 1 => {
             if j < racks {
                 (0, j, 0)
@@ -64,7 +65,7 @@ pub(super) fn assign(
     let (l, servers) = (subways.l.max(1), topology.server_count());
     let per_logical = servers.div_ceil(tors.count.max(1)).max(1);
     let loops = tors.count.div_ceil(l);
-    // Two logical racks to a rack as the paper draws them, fewer when two are too high.
+    // Two logical racks to a rack as the paper draws them, fewer if two are too high.
     let logical_units = sizes.units_for(per_logical, &[1]);
     let b = spec
         .packaging
@@ -205,8 +206,8 @@ impl Floor {
             let (row, start) = (i / loops_per_row * rows_per_loop, i % loops_per_row * half);
             filled.resize(filled.len().max((row + rows_per_loop) as usize), 0);
             for r in 0..self.loop_racks {
-                // In a paired loop of odd length the second row is one short, at the far end of the
-                // loop.
+                // In a paired loop of odd length the second row has one rack less, at the far end
+                // of the loop.
                 let (dr, position) = if r < half {
                     (0, r)
                 } else {
