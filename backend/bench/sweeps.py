@@ -85,7 +85,7 @@ class Bench:
             session.execute(text("UPDATE runs SET lane = 'long' WHERE id = :id"), {"id": run})
             queue = {"queue": QUEUES["long"]}
             session.execute(text("UPDATE procrastinate_jobs SET queue_name = :queue WHERE status = 'todo'"), queue)
-        with self.database.engine.begin() as connection:  # the moved entry is not told of by itself
+        with self.database.engine.begin() as connection:  # moving the entry notifies nobody
             connection.execute(text("SELECT pg_notify(:on, '{\"type\": \"job_inserted\", \"job_id\": 0}')"),
                                {"on": f"procrastinate_queue_v1#{QUEUES['long']}"})  # fmt: skip
         return run

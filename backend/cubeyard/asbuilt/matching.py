@@ -43,8 +43,8 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Every planned cable and every found one (a cable that the list has twice is one) is in
-    exactly one of the lists."""
+    """Every cable of the plan and of the list (duplicates count once) is in exactly one of these
+    lists."""
 
     in_order: list[tuple[PlannedCable, FoundCable]]
     differences: list[Difference]

@@ -47,7 +47,7 @@ def options_of(
         str | None,
         Query(
             max_length=MAX_LINK_CHARACTERS,
-            description="`pdf`: what such a link begins with; of a saved plan this server's by default.",
+            description="`pdf`: start of the link in QR codes; for a saved plan, this server's address by default.",
         ),
     ] = None,
     printer: Annotated[

@@ -157,7 +157,7 @@ def reported(**more: Any) -> dict[str, Any]:
         ({"verdict": {"outcome": "not-tested"}}, 4),
     ],
 )
-def test_the_exit_status_is_that_of_a_scenario(more: dict[str, Any], status: int) -> None:
+def test_the_exit_status_equals_that_of_a_scenario(more: dict[str, Any], status: int) -> None:
     assert _exit_status(reported(**more)) == status
 
 

@@ -131,7 +131,7 @@ def test_an_interrupted_sync_goes_on_where_it_stopped(engine: Engine, data: st.D
 @pytest.mark.long
 @settings(max_examples=examples(4), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 2**20))
-def test_a_request_that_is_done_late_is_not_done_twice(engine: Engine, seed: int) -> None:
+def test_a_request_that_completes_late_is_not_repeated(engine: Engine, seed: int) -> None:
     """NetBox completes a request after its client has given up; the objects appear while the client
     retries."""
     records = records_of(engine, SMALLER)

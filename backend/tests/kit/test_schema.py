@@ -158,7 +158,7 @@ def test_every_single_step_down_and_up_keeps_what_earlier_steps_hold(database: D
     assert _things(database) == things
 
 
-def test_a_step_renames_a_verdict_in_frames_that_never_change(database: Database, engine: Engine) -> None:
+def test_a_migration_renames_a_verdict_in_immutable_frames(database: Database, engine: Engine) -> None:
     _fill(database, engine)
     schema.downgrade(database.engine, "20261122a")
     with database.engine.connect() as connection:

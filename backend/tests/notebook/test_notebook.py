@@ -359,7 +359,7 @@ def test_it_works_without_the_servers_packages(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_engine_that_is_needed_is_this_one() -> None:
+def test_the_required_engine_has_this_version() -> None:
     project = tomllib.loads((ROOT / "backend/pyproject.toml").read_text())["project"]
     assert f"cubeyard-engine=={project['version']}" in project["dependencies"]
     assert project["version"] == cubeyard.__version__ == engine_version()

@@ -309,7 +309,7 @@ def test_what_arista_and_nx_os_print_is_read() -> None:
         assert links(imported(json.dumps(document).encode()).spec) == [(("leaf1", "Ethernet1"), ("web1", "eth0"))]
 
 
-def test_names_that_differ_in_marks_alone_are_named() -> None:
+def test_names_that_differ_only_in_punctuation_are_listed() -> None:
     result = imported(b"source,target\nLeaf-1,web1\nleaf_1,web2\nLEAF 1,web3\n")
     assert [(entry.code, entry.message) for entry in result.findings] == [
         ("names-alike", "Names that differ in little are taken for two devices: Leaf-1 and leaf_1, Leaf-1 and LEAF 1.")

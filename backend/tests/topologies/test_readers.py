@@ -36,7 +36,7 @@ def test_the_content_says_the_format_without_the_file_s_name(name: str) -> None:
     assert imported(FILES[name]).spec == imported(FILES[name], name).spec
 
 
-def test_what_a_file_does_not_say_is_told() -> None:
+def test_assumptions_about_a_file_are_reported() -> None:
     result = imported(CONTAINERLAB, "x.yml")
     assert result.left_out == ["A link to the host, a management network or a tunnel: line 17."]
     assert result.assumed == ["1 link without a rate: 10 Gb/s assumed."]

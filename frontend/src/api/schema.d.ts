@@ -13611,7 +13611,7 @@ export interface operations {
                 first_label?: number | null;
                 /** @description `pdf`: labels' QR codes: the cable's id (by default), a link to it in crew mode, or none. */
                 codes?: ("cable" | "link" | "none") | null;
-                /** @description `pdf`: what such a link begins with; of a saved plan this server's by default. */
+                /** @description `pdf`: start of the link in QR codes; for a saved plan, this server's address by default. */
                 link?: string | null;
                 /** @description `labels`: the printer whose program reads the list; `any` by default. */
                 printer?: ("any" | "brady" | "brother" | "dymo") | null;
@@ -13702,7 +13702,7 @@ export interface operations {
                 first_label?: number | null;
                 /** @description `pdf`: labels' QR codes: the cable's id (by default), a link to it in crew mode, or none. */
                 codes?: ("cable" | "link" | "none") | null;
-                /** @description `pdf`: what such a link begins with; of a saved plan this server's by default. */
+                /** @description `pdf`: start of the link in QR codes; for a saved plan, this server's address by default. */
                 link?: string | null;
                 /** @description `labels`: the printer whose program reads the list; `any` by default. */
                 printer?: ("any" | "brady" | "brother" | "dymo") | null;
@@ -13753,7 +13753,7 @@ export interface operations {
                 first_label?: number | null;
                 /** @description `pdf`: labels' QR codes: the cable's id (by default), a link to it in crew mode, or none. */
                 codes?: ("cable" | "link" | "none") | null;
-                /** @description `pdf`: what such a link begins with; of a saved plan this server's by default. */
+                /** @description `pdf`: start of the link in QR codes; for a saved plan, this server's address by default. */
                 link?: string | null;
                 /** @description `labels`: the printer whose program reads the list; `any` by default. */
                 printer?: ("any" | "brady" | "brother" | "dymo") | null;

@@ -28,7 +28,7 @@ KINDS = (
         "its registry has no such image or tag",
         "Check its name and tag.",
     ),
-    (("denied", "unauthorized", "forbidden"), "its registry does not give it to everybody", "Take a public image."),
+    (("denied", "unauthorized", "forbidden"), "its registry requires a login", "Take a public image."),
     (
         ("no such host", "dial", "refused", "timeout", "deadline", "unreachable", "eof", "tls", "x509", "http"),
         "its registry does not answer",

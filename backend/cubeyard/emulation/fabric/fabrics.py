@@ -50,7 +50,7 @@ def _client(host: Host) -> FabricClient:
 
 
 class Fabrics:
-    """A connection to each host's fabric. Not for several threads at a time."""
+    """A connection to each host's fabric. Not thread-safe."""
 
     def __init__(self, hosts: Sequence[Host]) -> None:
         self.hosts = hosts

@@ -20,7 +20,7 @@ PART_CELL_BYTES = 96
 def in_parts(event: Json, most_bytes: int) -> list[Json]:
     """The event itself if it is short enough, or its last text cell in parts that are.
 
-    `parts_left` is a cell of each part but the last: how many follow.
+    Each part except the last has the cell `parts_left`: the number of following parts.
     """
     if len(orjson.dumps(event)) <= most_bytes - PART_CELL_BYTES:
         return [event]

@@ -21,7 +21,8 @@ FIELD = "body.emulation.services"
 
 
 def with_services(network: Network, names: Sequence[str]) -> Network:
-    """The network whose servers host these too, as people see it: without what they are."""
+    """The network with these services on its servers too. Only names are added, without the
+    services' code."""
     if not names:
         return network
     more = [{"name": name, "title": name, "description": "Written by a user.", "messages": []} for name in names]

@@ -26,7 +26,7 @@ from cubeyard.kit.errors import ProblemError
 
 LENGTH = struct.Struct("!Q")
 LENGTH_ERROR = struct.error
-"""Of a length that is cut short."""
+"""The error of an incomplete length."""
 GRACE_SECS = 2
 """The server ends a process that takes too long. If the server is gone, the kernel does it so much
 later."""

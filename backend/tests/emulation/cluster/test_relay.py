@@ -266,7 +266,7 @@ def test_a_handshake_that_does_not_end_is_closed(port: int, monkeypatch: pytest.
             assert _are_closed([plain], 1, 5)
 
 
-def test_a_crowd_at_one_address_closes_none_of_another() -> None:
+def test_many_connections_of_an_address_close_none_of_another() -> None:
     async def wait(unproved: Unproved, address: str) -> None:
         with unproved.one_of(address):
             await asyncio.Event().wait()

@@ -303,7 +303,7 @@ def test_an_image_that_unpacks_to_more_than_the_limit_is_removed() -> None:
     [
         (f"received unexpected HTTP status: {SECRET}", "its registry does not answer"),
         (f"manifest unknown: {SECRET}", "has no such image or tag"),
-        (f"unauthorized: {SECRET}", "does not give it to everybody"),
+        (f"unauthorized: {SECRET}", "requires a login"),
         ("toomanyrequests: You have reached your pull rate limit", "limits pulls"),
         (SECRET, "it cannot be pulled"),
         (f"no way to httpd: {SECRET}", "it cannot be pulled"),

@@ -213,7 +213,7 @@ function FigureHead({ figure, run, asked, onAsk }: { figure: Figure; run: Figure
 
 /** The options for running a figure. */
 interface Asked {
-  /** Null for the figure's own number. */
+  /** Null for the figure's default. */
   seeds: number | null;
   /** All of the paper's data, for a figure that simulates a part of it otherwise. */
   whole: boolean;

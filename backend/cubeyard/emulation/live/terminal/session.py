@@ -201,7 +201,7 @@ class _Session:
                 return TerminalEnd(reason=f"A message was not understood: {shown}", exit_code=None)
             if isinstance(message, Typed):
                 self._typed_at = asyncio.get_running_loop().time()
-            # In a thread: a frozen server takes a little, then nothing.
+            # In a thread, because a frozen server accepts some input and then blocks.
             await run_sync(self._take, message, abandon_on_cancel=True, limiter=self._terminals.helpers)
 
     def _take(self, message: Typed | Resized) -> None:
