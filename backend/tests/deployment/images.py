@@ -47,7 +47,7 @@ LEFT_OUT = (
     ),
 )
 ROOT = Path(__file__).resolve().parents[3]
-WHEELS, PAGE = ROOT / ".setup" / "wheels", ROOT / "frontend" / "dist"
+WHEELS, PAGE, DOCS = ROOT / ".setup" / "wheels", ROOT / "frontend" / "dist", ROOT / "dist" / "docs"
 BUNDLE = Path("/etc/ssl/certs/ca-certificates.crt")
 # Variables of a machine behind a proxy or with its own mirrors; the images' package clients get the
 # same values.
@@ -69,11 +69,14 @@ class Images:
     node: str
     postgres: str
     built: str
-    """What `make setup` built: the engine's wheel, the emulator's programs, and the page."""
+    """The results of `make setup`: the engine's wheel, the emulator's programs, the page, and the
+    documentation."""
     engine: str
     """`built`, or the word for building the wheel in the image."""
     page: str
     """`built`, or the word for building the page in the image."""
+    docs: str
+    """`built`, or the word for building the documentation in the image."""
 
     def arguments(self) -> dict[str, str]:
         """Values for the variables of `docker-compose.yml`."""
@@ -86,6 +89,7 @@ class Images:
             "ENGINE_IMAGE": self.engine,
             "PROGRAMS_IMAGE": self.built,
             "PAGE_IMAGE": self.page,
+            "DOCS_IMAGE": self.docs,
         }
 
     def names(self) -> tuple[str, ...]:
@@ -98,13 +102,13 @@ def make_images(docker: Docker, folder: Path, tag: str, *, built_engine: bool = 
 
     The emulator's programs are those of this checkout, which `make setup` built by the words that
     the Dockerfile has; with `built_engine` or `CUBEYARD_TEST_BUILT_ENGINE`, so are the engine's
-    wheel and the page, and the image spends no minutes on them.
+    wheel, the page and the documentation, and the image spends no minutes on them.
     """
     base, rust, node, postgres, built = (f"cubeyard-test-{name}:{tag}" for name in NAMES)
     if built_engine or os.environ.get("CUBEYARD_TEST_BUILT_ENGINE"):
-        images = Images(base, rust, base, postgres, built, engine=built, page=built)
+        images = Images(base, rust, base, postgres, built, engine=built, page=built, docs=built)
     else:
-        images = Images(base, rust, node, postgres, built, engine="engine", page="web")
+        images = Images(base, rust, node, postgres, built, engine="engine", page="web", docs="docs")
     changes = {f"ENV {name}={BUNDLE}" for name in ("PIP_CERT", "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE")}
     changes |= {f'ENV {name}="{os.environ[name]}"' for name in PASSED_ON if os.environ.get(name)}
     flags = [flag for change in sorted(changes) for flag in ("--change", change)]
@@ -246,8 +250,9 @@ def _pack_built(files: tarfile.TarFile) -> None:
         files.add(result, f"programs/{name}", filter=_owned_by_root)
     for wheel in WHEELS.glob("*.whl"):
         files.add(wheel, f"wheels/{wheel.name}", filter=_owned_by_root)
-    if PAGE.is_dir():
-        files.add(PAGE, "page", filter=_owned_by_root)
+    for name, folder in (("page", PAGE), ("docs", DOCS)):
+        if folder.is_dir():
+            files.add(folder, name, filter=_owned_by_root)
 
 
 def _owned_by_root(member: tarfile.TarInfo) -> tarfile.TarInfo:
