@@ -338,8 +338,7 @@ class Engine:
 
     @cached_property
     def search_metrics(self) -> list[Json]:
-        """Metrics that plans can be compared by:
-        `[{name, title, unit, units, stage, more, doc}]`."""
+        """The metrics of plans: `[{name, title, unit, units, stage, more, doc}]`."""
         return orjson.loads(_binding().search_metrics())
 
     def check_search(self, question: Mapping[str, Any], book: Mapping[str, Any]) -> None:

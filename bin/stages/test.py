@@ -100,7 +100,11 @@ def main(words: list[str]) -> int:
         sys.exit(f"error: no stage of bin/stages/test.py runs {', '.join(missing)}")
     stages, which = chosen(words)
     # The tests bring their own database and settings; those of the user must not reach them.
-    for name in [item for item in os.environ if item in ("DATABASE_URL", "DATABASE_PASSWORD", "PGPASSWORD") or item.startswith("CUBEYARD_")]:
+    for name in [
+        item
+        for item in os.environ
+        if item in ("DATABASE_URL", "DATABASE_PASSWORD", "PGPASSWORD") or item.startswith("CUBEYARD_")
+    ]:
         if name not in ("CUBEYARD_CHROMIUM", "CUBEYARD_TEST_APART"):
             del os.environ[name]
     names = {stage.name for stage in stages}

@@ -191,7 +191,8 @@ def test_parquet_that_is_no_workload_is_refused(name: str, columns: Json, words:
     assert words in " ".join(done.stderr.decode().split())
     (tmp_path / name).write_text("text")
     assert (
-        b"not a Parquet file" in cubeyard(tmp_path, "--spec", json.dumps(SMALL), "--workload", str(tmp_path / name)).stderr
+        b"not a Parquet file"
+        in cubeyard(tmp_path, "--spec", json.dumps(SMALL), "--workload", str(tmp_path / name)).stderr
     )
 
 

@@ -124,9 +124,9 @@ def answers(port: int) -> bool:
 
 def family(pid: int) -> list[int]:
     """A process and its descendants."""
-    children = Path(f"/proc/{pid}/task/{pid}/children")
-    found = [int(child) for child in children.read_text().split()] if children.exists() else []
-    return [pid, *(item for child in found for item in family(child))]
+    listed = Path(f"/proc/{pid}/task/{pid}/children")
+    children = listed.read_text().split() if listed.exists() else []
+    return [pid, *(item for child in children for item in family(int(child)))]
 
 
 def end(process: subprocess.Popen[bytes]) -> None:

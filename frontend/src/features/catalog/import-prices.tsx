@@ -47,7 +47,7 @@ export function ImportPrices({ book, version, onMade }: { book: Book; version: n
   const client = useQueryClient();
   const [open, setOpen] = useState(false);
   const [file, setFile] = useState<File | null>(null);
-  const [found, setFound] = useState<PriceImport | null>(null);
+  const [imported, setImported] = useState<PriceImport | null>(null);
   const [origin, setOrigin] = useState<Origin>({
     source: "",
     date: formatDate(new Date()).slice(0, 10),
@@ -70,15 +70,15 @@ export function ImportPrices({ book, version, onMade }: { book: Book; version: n
   const choose = (chosen: File, decimal?: Mark) =>
     attempt(async () => {
       setFile(chosen);
-      setFound(null);
+      setImported(null);
       setOrigin((old) => ({ ...old, source: old.source || chosen.name, decimal }));
-      setFound(await send(book, version, chosen, { ...origin, source: chosen.name, decimal }, true));
+      setImported(await send(book, version, chosen, { ...origin, source: chosen.name, decimal }, true));
     });
   const ready =
     file !== null &&
-    found !== null &&
-    found.changes.length > 0 &&
-    found.problems.length === 0 &&
+    imported !== null &&
+    imported.changes.length > 0 &&
+    imported.problems.length === 0 &&
     origin.source.trim() !== "" &&
     origin.date !== "";
   return (
@@ -108,7 +108,7 @@ export function ImportPrices({ book, version, onMade }: { book: Book; version: n
               await client.invalidateQueries({ queryKey: ["books"] });
               setOpen(false);
               setFile(null);
-              setFound(null);
+              setImported(null);
               toast(
                 `Saved ${plural(made.changes.length, "value")} as version ${made.version} of ${book.title}. Saved plans keep their version.`,
               );
@@ -117,8 +117,8 @@ export function ImportPrices({ book, version, onMade }: { book: Book; version: n
           }}
         >
           <FileField onChoose={(chosen) => void choose(chosen)} />
-          {found && <Preview found={found} />}
-          {found && <LeftOut rows={found.skipped} />}
+          {imported && <Preview imported={imported} />}
+          {imported && <LeftOut rows={imported.skipped} />}
           <OriginFields
             value={origin}
             currency={book.currency}
@@ -234,13 +234,13 @@ const shown = (value: string | number | null) =>
   value === null || value === "" ? "none" : typeof value === "number" ? formatShort(value, 4) : value;
 
 /** The changes of the file, or the errors in it. */
-function Preview({ found }: { found: PriceImport }) {
-  if (found.problems.length > 0)
+function Preview({ imported }: { imported: PriceImport }) {
+  if (imported.problems.length > 0)
     return (
       <div className={styles.preview} role="alert">
         <p className={styles.wrong}>Nothing can be imported until these lines are mended:</p>
         <ul>
-          {found.problems.slice(0, SHOWN).map((problem) => (
+          {imported.problems.slice(0, SHOWN).map((problem) => (
             <li key={`${problem.line} ${problem.message}`}>
               {problem.line}: {problem.message}
             </li>
@@ -248,15 +248,15 @@ function Preview({ found }: { found: PriceImport }) {
         </ul>
       </div>
     );
-  if (found.changes.length === 0)
+  if (imported.changes.length === 0)
     return (
       <p role="status">
-        {plural(found.lines, "line")} read. Nothing differs from version {found.from_version}.
+        {plural(imported.lines, "line")} read. Nothing differs from version {imported.from_version}.
       </p>
     );
-  const jumps = found.changes.filter(({ jump }) => jump);
+  const jumps = imported.changes.filter(({ jump }) => jump);
   // Large changes come first.
-  const changes = [...jumps, ...found.changes.filter(({ jump }) => !jump)];
+  const changes = [...jumps, ...imported.changes.filter(({ jump }) => !jump)];
   return (
     <div className={styles.preview}>
       {jumps.length > 0 && (
@@ -286,7 +286,7 @@ function Preview({ found }: { found: PriceImport }) {
           ))}
         </tbody>
       </table>
-      {found.changes.length > SHOWN && <p>and {found.changes.length - SHOWN} more</p>}
+      {imported.changes.length > SHOWN && <p>and {imported.changes.length - SHOWN} more</p>}
     </div>
   );
 }
