@@ -11,6 +11,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 import pytest
@@ -29,6 +30,14 @@ from tests.conftest import PAPER, SMALL
 from tests.runs.conftest import API, Json, ended, events_of, start, sweep, wait_for
 
 Worker = Callable[..., subprocess.Popen[bytes]]
+Another = Callable[[], AbstractContextManager[object]]
+
+
+@pytest.fixture
+def another_worker(settings: Settings, database: Database) -> Another:
+    """A worker in this process, where its process is not the point."""
+    app = create_app(settings, database=database, worker=True)
+    return lambda: TestClient(app, base_url="http://localhost")
 
 
 def frames(client: TestClient, run: str, after: int = 0) -> list[tuple[str, int, Json]]:
@@ -275,7 +284,7 @@ def test_two_hundred_runs_complete_although_workers_are_killed(client: TestClien
 
 
 def test_a_run_that_kills_every_worker_fails_with_its_reason(
-    client: TestClient, database: Database, settings: Settings, start_worker: Worker
+    client: TestClient, database: Database, settings: Settings, start_worker: Worker, another_worker: Another
 ) -> None:
     run = start(client, plan=PAPER, max_min=True, seeds=[1, 2])  # the first point takes a while
     with database.session() as session:  # as if workers had died at it already
@@ -284,8 +293,8 @@ def test_a_run_that_kills_every_worker_fails_with_its_reason(
     wait_for(client, run["id"], lambda now: now["state"] == "running")
     worker.kill()
     worker.wait()
-    start_worker()
-    failed = wait_for(client, run["id"], ended)
+    with another_worker():
+        failed = wait_for(client, run["id"], ended)
     assert (failed["state"], failed["reason"]) == ("failed", "The worker died 3 times in a row at this run.")
     assert failed["points_done"] == len(client.get(f"{API}/runs/{run['id']}/results").json()["points"])
     with database.session() as session:
@@ -295,7 +304,9 @@ def test_a_run_that_kills_every_worker_fails_with_its_reason(
             time.sleep(0.1)
 
 
-def test_a_worker_told_to_stop_hands_its_run_on_at_once(client: TestClient, start_worker: Worker) -> None:
+def test_a_worker_told_to_stop_hands_its_run_on_at_once(
+    client: TestClient, start_worker: Worker, another_worker: Another
+) -> None:
     run = start(client, **sweep(100))
     worker = start_worker()
     wait_for(client, run["id"], lambda now: now["points_done"] > 3)
@@ -304,9 +315,9 @@ def test_a_worker_told_to_stop_hands_its_run_on_at_once(client: TestClient, star
     waiting = client.get(f"{API}/runs/{run['id']}").json()
     assert (waiting["state"], waiting["deaths"]) == ("queued", 0)
     assert 3 < waiting["points_done"] < 400
-    start_worker()
-    wait_for(client, run["id"], lambda now: now["points_done"] > waiting["points_done"])
-    assert client.post(f"{API}/runs/{run['id']}/cancel").json()["attempts"] == 2
+    with another_worker():
+        wait_for(client, run["id"], lambda now: now["points_done"] > waiting["points_done"])
+        assert client.post(f"{API}/runs/{run['id']}/cancel").json()["attempts"] == 2
 
 
 @pytest.mark.long

@@ -17,7 +17,7 @@ from tests.conftest import LONG_RUN
 from tests.processes import Server
 from tests.runs.conftest import API, Follower, ended, start, sweep, wait_for
 
-CLIENTS = 100 if LONG_RUN else 18
+CLIENTS = 100 if LONG_RUN else 9
 
 
 def _follow(followers: list[Follower]) -> list[threading.Thread]:
@@ -34,10 +34,29 @@ def _ends_whole(followers: list[Follower], last_seq: int) -> None:
         assert follower.got == first
 
 
-def test_every_client_gets_every_frame_once(client: TestClient, live: Server) -> None:
+def _hears_of_the_end_of_a_run_that_waits(client: TestClient, live: Server) -> None:
+    """After a quiet time another process ends the run, and the stream reports it at once."""
+    busy = start(client, **sweep(250))
+    waiting = start(client, **sweep(1))
+    follower = Follower(live.base, waiting["id"])
+    (thread,) = _follow([follower])
+    deadline = time.monotonic() + 30
+    while not follower.got:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    time.sleep(1.0)  # real time is the subject: a stream on which nothing happens
+    assert [name for _, name, _ in follower.got] == ["state"]
+    client.post(f"{API}/runs/{waiting['id']}/cancel")
+    thread.join(timeout=10)
+    assert not thread.is_alive(), "told by a notification: without one the stream looks again after 15 s"
+    assert follower.got[-1][2]["state"] == "cancelled"
+    client.post(f"{API}/runs/{busy['id']}/cancel")
+
+
+def test_every_client_gets_every_frame_once_and_hears_of_an_end_at_once(client: TestClient, live: Server) -> None:
     """A third read as fast as they can, a third are slow, a third are cut off again and again; one
     comes when it is all over."""
-    run = start(client, **sweep(25))
+    run = start(client, **sweep(25 if LONG_RUN else 15))
     followers = [
         Follower(
             live.base,
@@ -59,6 +78,7 @@ def test_every_client_gets_every_frame_once(client: TestClient, live: Server) ->
     assert all(follower.connections > 2 for follower in followers if follower.cut_after)
     assert any(follower.progress for follower in followers), "in between they hear how far it is"
     assert late.connections == 2, "the second time it is told not to come back"
+    _hears_of_the_end_of_a_run_that_waits(client, live)
 
 
 @pytest.mark.long
@@ -105,25 +125,6 @@ def test_a_server_told_to_stop_does_not_wait_for_its_streams(client: TestClient,
     assert live.process.wait(timeout=20) == 0, live.said()
     connection.close()
     assert client.get(f"{API}/runs/{run['id']}").json()["state"] == "queued", "handed on"
-
-
-def test_followers_of_a_run_that_waits_hear_of_its_end(client: TestClient, live: Server) -> None:
-    """After a quiet time another process ends the run, and the stream reports it at once."""
-    busy = start(client, **sweep(250))
-    waiting = start(client, **sweep(1))
-    follower = Follower(live.base, waiting["id"])
-    (thread,) = _follow([follower])
-    deadline = time.monotonic() + 30
-    while not follower.got:
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-    time.sleep(1.0)  # real time is the subject: a stream on which nothing happens
-    assert [name for _, name, _ in follower.got] == ["state"]
-    client.post(f"{API}/runs/{waiting['id']}/cancel")
-    thread.join(timeout=10)
-    assert not thread.is_alive(), "told by a notification: without one the stream looks again after 15 s"
-    assert follower.got[-1][2]["state"] == "cancelled"
-    client.post(f"{API}/runs/{busy['id']}/cancel")
 
 
 def test_what_is_long_ago_is_told_in_seconds_if_asked(
