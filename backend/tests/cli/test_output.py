@@ -22,7 +22,7 @@ from cubeyard.cli import emulate, output, service
 from cubeyard.cli.capture import ended_by
 from cubeyard.kit import logs
 from tests.cli.test_emulate import reported
-from tests.processes import PROGRAM, environment
+from tests.processes import PROGRAM, command, environment
 
 TOP = Path(__file__).resolve().parents[3]
 ASKED = ("paths", "--spec", '{"family":"bcube","n":2,"k":1}', "00", "11")
@@ -30,8 +30,8 @@ ASKED = ("paths", "--spec", '{"family":"bcube","n":2,"k":1}', "00", "11")
 
 def shell(line: str, home: Path, **more: str) -> subprocess.CompletedProcess[str]:
     """`sh -c LINE`, in which `"$@"` is the program with its question."""
-    command = ["sh", "-c", line, "sh", *PROGRAM, *ASKED]
-    return subprocess.run(command, env=environment(home, **more), capture_output=True, text=True, cwd=home, check=False)
+    words = ["sh", "-c", line, "sh", *PROGRAM, *ASKED]
+    return subprocess.run(words, env=environment(home, **more), capture_output=True, text=True, cwd=home, check=False)
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_an_output_that_cannot_be_written_is_one_sentence(tmp_path: Path, line: 
 
 def test_a_terminal_without_a_width_gets_text_all_the_same(tmp_path: Path) -> None:
     done = shell('COLUMNS=0 LINES=0 "$@"', tmp_path)
-    assert (done.returncode, done.stdout) == (0, shell('"$@"', tmp_path).stdout)
+    assert (done.returncode, done.stdout) == (0, command(tmp_path, *ASKED, text=True).stdout)
     assert "00" in done.stdout
 
 
