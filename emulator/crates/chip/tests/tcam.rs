@@ -29,6 +29,7 @@ fn near(entry: &Entry, noise: &[u8]) -> Key {
 }
 
 proptest! {
+    #![proptest_config(crate::cases::cases(96))]
     #[test]
     fn the_tcam_finds_what_a_scan_finds(
         entries in btree_map(0..2048_u32, entry(), 0..300),
@@ -48,7 +49,9 @@ proptest! {
             prop_assert_eq!(tcam.lookup(&random), linear.lookup(&random));
         }
     }
+}
 
+proptest! {
     #[test]
     fn the_longest_prefix_wins(
         prefixes in btree_map((any::<u32>(), 0..=32_u32), any::<bool>(), 1..60),

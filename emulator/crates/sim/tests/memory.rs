@@ -25,7 +25,7 @@ fn peak_mib() -> u64 {
 
 #[test]
 fn rates_of_millions_of_flows_fit() {
-    let (servers, flows, most_mib) = short_or_long((512_u64, 261_632, 60), (2048, 4_192_256, 400));
+    let (servers, flows, most_mib) = short_or_long((512_u64, 261_632, 40), (2048, 4_192_256, 400));
     let spec = json!({"family": "bcube", "n": 8, "k": 3, "servers": servers});
     let network = Network::open(&spec.to_string()).unwrap();
     let text = r#"{"max_min": true, "faults": [{"target": {"kind": "switch", "ratio": 0.1}}]}"#;
