@@ -76,9 +76,8 @@ def capture(
     matches = {"match_protocol": match_protocol, "match_host": match_host, "match_port": match_port}
     if live is None and (first := next((name for name, value in matches.items() if value is not None), None)):
         refuse(f"--{first.replace('_', '-')} needs -w: files that are kept with the run hold every packet.")
-    from cubeyard.emulation.fabric.hosts import Hosts
-    from cubeyard.emulation.fabric.place import Place
     from cubeyard.emulation.live import captures, schemas
+    from cubeyard.emulation.live.elsewhere import live_hosts
 
     server, _, number = (port or "").rpartition(":")
     requested = {
@@ -95,8 +94,8 @@ def capture(
     request = _checked(schemas.CaptureRequest, requested)
     settings = settings_of()
     quiet_logs(settings)
-    hosts = Hosts.of(settings, Place.of(settings))
     with explained(), open_database(settings) as database:
+        hosts = live_hosts(settings, database)
         with database.session() as session:
             made, target, limits = session_service(session, settings).capture(run, hosts, request)
         captures.make(database, made.id, target, made.run_id, limits)

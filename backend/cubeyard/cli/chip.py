@@ -281,9 +281,8 @@ def chip_commit(run: Run, file: File, as_json: AsJson = False) -> None:
     """Put a program into the chips of all servers of a run, while packets flow."""
     from pydantic import ValidationError
 
-    from cubeyard.emulation.fabric.hosts import Hosts
-    from cubeyard.emulation.fabric.place import Place
     from cubeyard.emulation.live import programs, schemas
+    from cubeyard.emulation.live.elsewhere import live_hosts
 
     try:
         request = schemas.ChipProgramCommit.model_validate({"program": read_text(file)})
@@ -294,7 +293,7 @@ def chip_commit(run: Run, file: File, as_json: AsJson = False) -> None:
     with explained(), open_database(settings) as database:
         with database.session() as session:
             ready = session_service(session, settings).program(run, request)
-        done = programs.commit(Hosts.of(settings, Place.of(settings)), ready)
+        done = programs.commit(live_hosts(settings, database), ready)
     if as_json:
         write(orjson.dumps(done.model_dump()) + b"\n")
     else:

@@ -29,14 +29,13 @@ ROWS = 64
 @contextmanager
 def chip_of(run: str, server: str) -> Iterator[ServerChip]:
     """The chip of a server of a run. Exits with the error message if it does not answer."""
-    from cubeyard.emulation.fabric.hosts import Hosts
-    from cubeyard.emulation.fabric.place import Place
+    from cubeyard.emulation.live.elsewhere import live_hosts
 
     settings = settings_of()
     quiet_logs(settings)
     with explained(), open_database(settings) as database:
         with database.session() as session:
-            chip = session_service(session, settings).chip(run, server, Hosts.of(settings, Place.of(settings)))
+            chip = session_service(session, settings).chip(run, server, live_hosts(settings, database))
         yield chip
 
 

@@ -20,14 +20,12 @@ def routes(
 ) -> None:
     """Print the routes of a switch or server of a run, and the weighted next hops that they
     share."""
-    from cubeyard.emulation.fabric.hosts import Hosts
-    from cubeyard.emulation.fabric.place import Place
+    from cubeyard.emulation.live.elsewhere import live_hosts
 
     settings = settings_of()
     quiet_logs(settings)
-    hosts = Hosts.of(settings, Place.of(settings))
     with explained(), open_database(settings) as database, database.session() as session:
-        document = session_service(session, settings).routes(run, node, hosts)
+        document = session_service(session, settings).routes(run, node, live_hosts(settings, database))
     if as_json:
         write(orjson.dumps(document) + b"\n")
         return

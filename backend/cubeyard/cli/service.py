@@ -87,9 +87,8 @@ def service_send(
     as_json: AsJson = False,
 ) -> None:
     """Send a message to a service of a run's server and print its answers."""
-    from cubeyard.emulation.fabric.hosts import Hosts
-    from cubeyard.emulation.fabric.place import Place
     from cubeyard.emulation.live import schemas, services
+    from cubeyard.emulation.live.elsewhere import live_hosts
 
     text = sys.stdin.read() if message == "-" else message
     try:
@@ -101,11 +100,10 @@ def service_send(
         refuse(f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}")
     settings = settings_of()
     quiet_logs(settings)
-    hosts = Hosts.of(settings, Place.of(settings))
     with explained(), open_database(settings) as database:
         with database.session() as session:
             ready = session_service(session, settings).message(run, service, request)
-        result = services.exchange(database, hosts, ready, request)
+        result = services.exchange(database, live_hosts(settings, database), ready, request)
     if as_json:
         write(orjson.dumps(result.model_dump()) + b"\n")
         return

@@ -121,7 +121,7 @@ class EmulationRunner:
         self.ready()
         sink = DatabaseSink(self._database, self._engine, question, run_id, frames)
         hosts = Hosts.of(self._settings, self._place)
-        with answering(self._database, hosts, question.network, run_id, question.settings.mode):
+        with answering(self._database, hosts, run_id):
             report = Session(self._settings, self._place, run_id, question, sink).run()
         frames.lease.check()
         frames.write("report", {"point": 0, **report}, 0)

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import hashlib
 import socket
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -16,9 +16,13 @@ from cubeyard.emulation.fabric.place import Place
 from cubeyard.emulation.network.network import Network
 from cubeyard.engine import binding_build
 from cubeyard.frames.network import FrameHosts
+from cubeyard.kit.errors import ProblemError
 from cubeyard.settings import EmulationCluster, EmulationHost, Settings
 
 Json = dict[str, Any]
+Ask = Callable[[str, str, float, list[Json], ProblemError], list[Json]]
+"""Calls to the fabric of a host by somebody who reaches it: host, method, seconds, parameters of
+each, and why this process does not. Returns `result` or `error` of each."""
 
 VNIS_A_RUN = 4096
 """VXLAN numbers that one run has for its switches."""
@@ -36,6 +40,7 @@ class Host:
     """URL or context of its engine; empty for the one that the environment names."""
     underlay: str = ""
     share: float = 1.0
+    ask: Ask | None = field(default=None, compare=False, repr=False)
 
     def other_build(self, report: Json) -> str:
         """The difference if its fabric, which reports this, is of another build than this program,
@@ -65,16 +70,21 @@ class Hosts:
     """Further nodes that runs do not use, because there are more than a run can have."""
     placed: FrameHosts | None = None
     """Which host has which server of a run, by the frame that begins it."""
+    ask: Ask | None = field(default=None, compare=False, repr=False)
 
     def of_run(self, placed: FrameHosts | None) -> Hosts:
         """For a run under way: the ready hosts change meanwhile, but not where its servers are."""
         return replace(self, placed=placed)
 
+    def asking(self, ask: Ask) -> Hosts:
+        """With a second way to the fabrics."""
+        return replace(self, every=tuple(replace(host, ask=ask) for host in self.every), ask=ask)
+
     def spread(self, network: Network) -> Spread:
         if self.placed is None:
             return Spread.of(network, self.every)
         known = {host.name: host for host in self.every}
-        hosts = (known.get(name, Host(name, Absent(name))) for name in self.placed["name"])
+        hosts = (known.get(name, Host(name, Absent(name), ask=self.ask)) for name in self.placed["name"])
         return Spread(tuple(hosts), dict(zip(network.servers, self.placed["of_server"], strict=True)))
 
     @property

@@ -16,9 +16,9 @@ from typing import Any
 import structlog
 from sqlalchemy.exc import DBAPIError
 
-from cubeyard.emulation.fabric.client import FabricClient
 from cubeyard.emulation.fabric.hosts import Host, Hosts
 from cubeyard.emulation.live import schemas
+from cubeyard.emulation.live.elsewhere import LiveClient
 from cubeyard.emulation.live.models import CaptureRow
 from cubeyard.emulation.live.repository import CaptureRepository
 from cubeyard.emulation.network.network import Network
@@ -76,7 +76,7 @@ def target_of(hosts: Hosts, network: Network, asked: schemas.CaptureTarget, plac
 def capture(target: Target, run_id: str, limits: schemas.CaptureLimits) -> tuple[bytes, Json]:
     """The file, and `{packets, missed, end, interface}`. Returns when a limit is reached. Raises
     FabricError, FabricGoneError."""
-    with FabricClient(target.host.socket) as fabric:
+    with LiveClient(target.host) as fabric:
         params = {"run": run_id, "target": target.for_fabric, "limits": limits.for_fabric()}
         answer = fabric.call("capture", limits.max_secs + GRACE_SECS, **params)
     return bytes.fromhex(answer.pop("pcapng")), answer

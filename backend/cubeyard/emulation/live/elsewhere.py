@@ -1,67 +1,121 @@
-"""Inspection of runs of another machine's worker, whose fabric this process does not reach: the
-worker calls it, and writes the state into the table of orders."""
+"""Calls to the fabric of a run under way. Where this process reaches no fabric that has the run,
+its worker calls, by the table of orders.
+
+Streams cannot go that way: their error names the missing setting.
+"""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any, Self
 
 import structlog
 from sqlalchemy.exc import DBAPIError
 
-from cubeyard.emulation.fabric.client import FabricError, FabricGoneError
-from cubeyard.emulation.fabric.hosts import Hosts
-from cubeyard.emulation.live import schemas
-from cubeyard.emulation.live.inspection import inspect, inspect_switch
+from cubeyard.emulation.fabric.client import CALL_SECS, FabricClient, FabricError, FabricGoneError
+from cubeyard.emulation.fabric.hosts import Host, Hosts
+from cubeyard.emulation.fabric.place import Place
 from cubeyard.emulation.live.models import OrderRow
 from cubeyard.emulation.live.repository import OrderRepository
-from cubeyard.emulation.network.network import Network
 from cubeyard.kit.db import Database
 from cubeyard.kit.errors import ProblemError
 from cubeyard.runs.repository import RunRepository
+from cubeyard.settings import Settings
 
 Json = dict[str, Any]
 log = structlog.get_logger(__name__)
-State = TypeVar("State", schemas.ServerState, schemas.SwitchState)
 
 ANSWER_SECS = 5.0
+"""For the way by the table, in addition to the call's own time."""
 LOOK_SECS = 0.2
+CALLS = frozenset({"inspect", "tell", "program", "chip", "registers", "capture"})
+"""The calls of live features, which the API's own socket has too."""
+AT_A_TIME = 4
+NOT_FOUND = "fabric-not-found"
+HOW_TO = "docs/how-to/several-hosts.md"
 
 
-def inspected(database: Database, run_id: str, name: str, kind: type[State], here: Callable[[], State]) -> State:
-    """The answer of `here`; that of the run's worker if this process reaches no fabric that has the
-    run. Raises the errors of either, and a 503 for a worker that does not answer."""
-    try:
-        return here()
-    except ProblemError as error:
-        if not _is_elsewhere(error) or not _has_worker(database, run_id):
-            raise
-    outcome = _asked(database, run_id, {"name": name, "what": kind.__name__})
-    if not outcome["ok"]:
-        raise ProblemError(outcome["status"], outcome["code"], outcome["reason"])
-    return kind.model_validate(outcome["state"])
+def live_hosts(settings: Settings, database: Database) -> Hosts:
+    """The hosts of the settings, with a second way: by the worker of a run."""
+    return Hosts.of(settings, Place.of(settings)).asking(partial(_ask, database))
 
 
-def _is_elsewhere(error: ProblemError) -> bool:
-    reasons = (error, error.__cause__)
-    return any(isinstance(item, FabricGoneError) for item in reasons) or any(
-        isinstance(item, FabricError) and item.code == "fabric-not-found" for item in reasons
-    )
+class LiveClient:
+    """A connection to the fabric of a host, as FabricClient, for runs under way."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._client: FabricClient | None = None
+        self._gone: FabricGoneError | None = None
+        self.asked = False
+        """Whether the run's worker has answered."""
+
+    def __enter__(self) -> Self:
+        try:
+            self._client = FabricClient(self._host.socket)
+        except FabricGoneError as error:
+            if self._host.ask is None:
+                raise
+            self._gone = error
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._client is not None:
+            self._client.close()
+
+    def call(self, method: str, secs: float = CALL_SECS, **params: Any) -> Json:
+        """Raises as FabricClient, and a 503 for a worker that does not answer."""
+        (result,) = self.each(method, secs, [params])
+        if isinstance(result, FabricError):
+            raise result
+        return result
+
+    def each(self, method: str, secs: float, every: Sequence[Json]) -> list[Json | FabricError]:
+        """Several calls for one run, with a result or the fabric's refusal of each. Raises as
+        `call`."""
+        why: ProblemError | None = self._gone
+        if self._client is not None:
+            results = _called(self._client, method, secs, every)
+            refused = next((item for item in results if isinstance(item, FabricError)), None)
+            if refused is None or refused.code != NOT_FOUND or self._host.ask is None:
+                return results
+            why = refused
+        assert self._host.ask is not None
+        assert why is not None
+        outcomes = self._host.ask(self._host.name, method, secs, list(every), why)
+        self.asked = True
+        return [FabricError(item["error"]) if "error" in item else item["result"] for item in outcomes]
 
 
-def _has_worker(database: Database, run_id: str) -> bool:
-    with database.session() as session:
-        row = RunRepository(session).run(run_id)
-        return row is not None and row.state == "running"
+def _called(client: FabricClient, method: str, secs: float, every: Sequence[Json]) -> list[Json | FabricError]:
+    """The rest are not called if the fabric does not have the run."""
+    results: list[Json | FabricError] = []
+    for params in every:
+        try:
+            results.append(client.call(method, secs, **params))
+        except FabricError as error:
+            results.append(error)
+            if error.code == NOT_FOUND:
+                results += [error] * (len(every) - len(results))
+                break
+    return results
 
 
-def _asked(database: Database, run_id: str, question: Json) -> Json:
+def _ask(database: Database, host: str, method: str, secs: float, every: list[Json], why: ProblemError) -> list[Json]:
+    """Raises `why` the fabric was not reached for a run that no worker has."""
+    run_id = every[0]["run"]
+    if not _has_worker(database, run_id):
+        # Not as a fabric's own error, which callers take for a server that does not answer.
+        raise why if isinstance(why, FabricError) else ProblemError(why.status, why.code, why.detail)
+    question = {"host": host, "method": method, "secs": secs, "every": every}
     with database.session() as session:
         number = OrderRepository(session).add(OrderRow(run_id=run_id, kind="inspect", payload=question)).id
-    deadline = time.monotonic() + ANSWER_SECS
+    deadline = time.monotonic() + secs + ANSWER_SECS
     outcome: Json | None = None
     while outcome is None and time.monotonic() < deadline:
         time.sleep(LOOK_SECS / 2)
@@ -72,36 +126,70 @@ def _asked(database: Database, run_id: str, question: Json) -> Json:
     if outcome is None:
         detail = f"The worker of run {run_id} does not answer, and this server reaches no fabric that has the run."
         raise ProblemError(503, "worker-silent", detail)
-    return outcome
+    if "gone" in outcome:
+        raise FabricGoneError(outcome["gone"])
+    return outcome["outcomes"]
+
+
+def _has_worker(database: Database, run_id: str) -> bool:
+    with database.session() as session:
+        row = RunRepository(session).run(run_id)
+        return row is not None and row.state == "running"
+
+
+def needs_way(database: Database, what: str, run_id: str, host: Host, error: ProblemError) -> ProblemError:
+    """The error of a stream for its caller: with the setting that is missing if the run is on a
+    machine that this process does not reach."""
+    is_elsewhere = isinstance(error, FabricGoneError) or error.code == NOT_FOUND
+    if not is_elsewhere or not _has_worker(database, run_id):
+        return error
+    machine = f"host {host.name}" if host.name else "the machine of its worker"
+    detail = (
+        f"{what} of this run come from {machine}, which this server does not reach: {error.detail.rstrip('.')}."
+        f" Start this server and the run's worker with the same CUBEYARD_HOSTS, with {machine} in it ({HOW_TO})."
+        " Inspection and captures need no such way."
+    )
+    return ProblemError(503, "run-elsewhere", detail)
+
+
+def refuse_elsewhere(database: Database, what: str, run_id: str, host: Host) -> None:
+    """Raises the error with the missing setting, if the host's fabric does not have the run."""
+    try:
+        with FabricClient(host.socket) as fabric:
+            runs = fabric.call("runs", ANSWER_SECS)["runs"]
+        if all(run["run"] != run_id for run in runs):
+            raise FabricError({"code": "not-found", "message": "The fabric here does not have the run."})
+    except (FabricGoneError, FabricError) as error:
+        if (named := needs_way(database, what, run_id, host, error)) is not error:
+            raise named from error
 
 
 @contextmanager
-def answering(database: Database, hosts: Hosts, network: Network, run_id: str, mode: str) -> Iterator[None]:
-    """Answers such questions about a run meanwhile."""
+def answering(database: Database, hosts: Hosts, run_id: str) -> Iterator[None]:
+    """Carries out such calls for a run meanwhile."""
     over = threading.Event()
+    begun: set[int] = set()
 
-    def state_of(question: Json) -> schemas.ServerState | schemas.SwitchState:
-        if question["what"] == schemas.SwitchState.__name__:
-            return inspect_switch(hosts, network, run_id, question["name"])
-        return inspect(hosts, network, run_id, question["name"], mode)
-
-    def answer(question: Json) -> Json:
+    def answer(number: int, question: Json) -> None:
+        outcome = _carried_out(hosts, run_id, question)
         try:
-            return {"ok": True, "state": state_of(question).model_dump(mode="json")}
-        except ProblemError as error:
-            return {"ok": False, "status": error.status, "code": error.code, "reason": error.detail}
+            with database.session() as session:
+                OrderRepository(session).carried_out(number, outcome)
+        except DBAPIError as error:
+            log.warning("answer_not_written", run=run_id, error=str(error.orig))
 
     def work() -> None:
-        while not over.wait(LOOK_SECS):
-            try:
-                with database.session() as session:
-                    questions = {row.id: row.payload for row in OrderRepository(session).questions(run_id)}
-                for number, question in questions.items():
-                    outcome = answer(question)
+        with ThreadPoolExecutor(AT_A_TIME, f"answers {run_id[:8]}") as pool:
+            while not over.wait(LOOK_SECS):
+                try:
                     with database.session() as session:
-                        OrderRepository(session).carried_out(number, outcome)
-            except DBAPIError as error:
-                log.warning("questions_not_read", run=run_id, error=str(error.orig))
+                        questions = {row.id: row.payload for row in OrderRepository(session).questions(run_id)}
+                except DBAPIError as error:
+                    log.warning("questions_not_read", run=run_id, error=str(error.orig))
+                    continue
+                for number in questions.keys() - begun:
+                    pool.submit(answer, number, questions[number])
+                begun.update(questions)
 
     thread = threading.Thread(target=work, name=f"answers {run_id[:8]}", daemon=True)
     thread.start()
@@ -110,3 +198,28 @@ def answering(database: Database, hosts: Hosts, network: Network, run_id: str, m
     finally:
         over.set()
         thread.join()
+
+
+def _carried_out(hosts: Hosts, run_id: str, question: Json) -> Json:
+    """The outcomes of calls: only those of live features, and only for this run."""
+    method, every = question["method"], question["every"]
+    if method not in CALLS or any(params.get("run") != run_id for params in every):
+        error = {"code": "bad-input", "message": f"{method} is no call for run {run_id}."}
+        return {"outcomes": [{"error": error}] * len(every)}
+    known = {host.name: host for host in hosts.every}
+    # A caller with other settings has other names for the only host.
+    host = known.get(question["host"]) or (hosts.every[0] if len(hosts.every) == 1 else None)
+    if host is None:
+        return {"gone": f"The run's worker has no host {question['host'] or 'without a name'}."}
+    try:
+        with FabricClient(host.socket) as fabric:
+            results = _called(fabric, method, question["secs"], every)
+    except FabricGoneError as error:
+        return {"gone": error.detail}
+    return {"outcomes": [_outcome(item) for item in results]}
+
+
+def _outcome(result: Json | FabricError) -> Json:
+    if isinstance(result, FabricError):
+        return {"error": {"code": result.code.removeprefix("fabric-"), "message": result.detail}}
+    return {"result": result}

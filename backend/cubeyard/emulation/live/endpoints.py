@@ -10,10 +10,9 @@ from cubeyard.catalog.endpoints import EngineOf
 from cubeyard.emulation.deploy.probe import probe, refuse_impossible, with_workers
 from cubeyard.emulation.deploy.schemas import Machine
 from cubeyard.emulation.fabric.hosts import Hosts
-from cubeyard.emulation.fabric.place import Place
 from cubeyard.emulation.live import schemas
 from cubeyard.emulation.live.captures import make_in_background
-from cubeyard.emulation.live.elsewhere import inspected
+from cubeyard.emulation.live.elsewhere import live_hosts
 from cubeyard.emulation.live.fitting import fitted
 from cubeyard.emulation.live.programs import commit
 from cubeyard.emulation.live.service import SessionService
@@ -63,7 +62,7 @@ SettingsOf = Annotated[Settings, Depends(get_settings)]
 
 def _hosts(request: Request) -> Hosts:
     settings = request.app.state.settings
-    return Hosts.of(settings, Place.of(settings))
+    return live_hosts(settings, request.app.state.database)
 
 
 @router.get(
@@ -240,8 +239,7 @@ def delete_capture(service: Service, id: Id, capture: Id) -> None:
 def inspect_server(service: Service, request: Request, id: Id, name: ServerName) -> schemas.ServerState:
     """Its neighbours, the paths of its flows, links that were reported down, and counters of
     dropped and relayed packets."""
-    hosts = _hosts(request)
-    return inspected(request.app.state.database, id, name, schemas.ServerState, lambda: service.server(id, name, hosts))
+    return service.server(id, name, _hosts(request))
 
 
 @router.get(
@@ -266,10 +264,10 @@ def send_service_message(
 ) -> schemas.ServiceExchange:
     """The message and all responses are events in the run's stream and replay, including later
     responses."""
-    settings, database = request.app.state.settings, request.app.state.database
+    database = request.app.state.database
     with database.session() as session:
         message = SessionService(session, engine).message(id, service, asked)
-    return exchange(database, Hosts.of(settings, Place.of(settings)), message, asked)
+    return exchange(database, _hosts(request), message, asked)
 
 
 @router.get(
@@ -293,10 +291,9 @@ def commit_chip_program(
 ) -> schemas.ChipCommitted:
     """While packets flow: at each server every packet meets wholly the program before or wholly
     this one."""
-    settings, database = request.app.state.settings, request.app.state.database
-    with database.session() as session:
+    with request.app.state.database.session() as session:
         result = SessionService(session, engine).program(id, asked)
-    return commit(Hosts.of(settings, Place.of(settings)), result)
+    return commit(_hosts(request), result)
 
 
 @router.get(
@@ -308,5 +305,4 @@ def commit_chip_program(
 def inspect_switch(service: Service, request: Request, id: Id, name: SwitchName) -> schemas.SwitchState:
     """Its routes and the groups of weighted next hops that they share, as they are in the kernel;
     none for a bridge."""
-    hosts = _hosts(request)
-    return inspected(request.app.state.database, id, name, schemas.SwitchState, lambda: service.switch(id, name, hosts))
+    return service.switch(id, name, _hosts(request))

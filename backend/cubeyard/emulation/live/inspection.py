@@ -13,9 +13,10 @@ from typing import Any
 from pydantic import ValidationError
 
 from cubeyard.emulation.deploy.names import shell_command
-from cubeyard.emulation.fabric.client import FabricClient, FabricError, FabricGoneError
+from cubeyard.emulation.fabric.client import FabricError, FabricGoneError
 from cubeyard.emulation.fabric.hosts import Hosts
 from cubeyard.emulation.live import schemas
+from cubeyard.emulation.live.elsewhere import LiveClient
 from cubeyard.emulation.measure.events import FIRST_PORT
 from cubeyard.emulation.network.network import Network
 from cubeyard.emulation.setup.flows import MAX_FLOWS
@@ -41,7 +42,7 @@ def inspect(hosts: Hosts, network: Network, run_id: str, name: str, mode: str = 
     server = server_of(network, run_id, name)
     spread = hosts.spread(network)
     host = spread.hosts[spread.host_of[server]]
-    with FabricClient(host.socket) as fabric:
+    with LiveClient(host) as fabric:
         try:
             known = fabric.call("inspect", ANSWER_SECS, run=run_id, server=server)
         except (FabricError, FabricGoneError) as error:
@@ -65,7 +66,7 @@ def inspect_switch(hosts: Hosts, network: Network, run_id: str, name: str) -> sc
     if network.protocol["switches"] == "bridges":
         return state
     # Routers and chips are on one host.
-    with FabricClient(hosts.spread(network).hosts[0].socket) as fabric:
+    with LiveClient(hosts.spread(network).hosts[0]) as fabric:
         try:
             known = fabric.call("inspect", ANSWER_SECS, run=run_id, server=switch)
         except (FabricError, FabricGoneError) as error:

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cubeyard.emulation.fabric.client import FabricClient, FabricError
+from cubeyard.emulation.fabric.client import FabricError
 from cubeyard.emulation.fabric.hosts import Hosts
 from cubeyard.emulation.live import schemas
+from cubeyard.emulation.live.elsewhere import LiveClient
 from cubeyard.emulation.network.network import Network
 from cubeyard.frames.network import FrameHosts
 from cubeyard.kit.errors import ProblemError
@@ -32,7 +33,7 @@ def running(hosts: Hosts, network: Network, run_id: str) -> schemas.ChipProgramS
     """The program of the chips. Raises a 409 if the run's network does not exist, a 503 without a
     fabric."""
     host = hosts.spread(network).hosts[0]
-    with FabricClient(host.socket) as fabric:
+    with LiveClient(host) as fabric:
         try:
             result = fabric.call("program", READ_SECS, run=run_id)
         except FabricError as error:
@@ -45,7 +46,7 @@ def commit(hosts: Hosts, change: Commit) -> schemas.ChipCommitted:
     fabric."""
     servers, micros = 0, 0
     for host in hosts.of_run(change.placed).spread(change.network).hosts:
-        with FabricClient(host.socket) as fabric:
+        with LiveClient(host) as fabric:
             try:
                 done = fabric.call("program", COMMIT_SECS, run=change.run_id, program=change.program)
             except FabricError as error:

@@ -12,9 +12,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from cubeyard.emulation.fabric.client import FabricClient, FabricError
+from cubeyard.emulation.fabric.client import FabricError
 from cubeyard.emulation.fabric.hosts import Hosts
 from cubeyard.emulation.live import schemas
+from cubeyard.emulation.live.elsewhere import LiveClient
 from cubeyard.emulation.live.repository import EventRepository
 from cubeyard.emulation.network.network import Network
 from cubeyard.frames.network import FrameHosts
@@ -81,32 +82,33 @@ def check_message(network: Network, service: str, asked: schemas.ServiceMessage)
     return [server]
 
 
-def send(hosts: Hosts, message: Message) -> tuple[list[str], list[str]]:
+def send(hosts: Hosts, message: Message) -> tuple[list[str], list[str], bool]:
     """Sends it and returns the names of the servers that received it, and of the servers that do
-    not respond.
+    not respond; and whether the run is on another machine.
 
     Raises a 409 if its only server or no server responds, a 503 if the fabric is missing or silent.
     """
     network, spread = message.network, hosts.of_run(message.placed).spread(message.network)
     reported, silent, why = [], [], ""
+    far = False
     for number, host in enumerate(spread.hosts):
         mine = [server for server in message.servers if spread.host_of[server] == number]
         if not mine:
             continue
-        with FabricClient(host.socket) as fabric:
-            for server in mine:
-                params = {"run": message.run_id, "server": server, "service": message.service, "message": message.text}
-                try:
-                    fabric.call("tell", TELL_SECS, **params)
-                except FabricError as error:
-                    silent.append(network.servers[server])
-                    why = why or host.said(error.detail)
-                else:
-                    reported.append(network.servers[server])
+        shared = {"run": message.run_id, "service": message.service, "message": message.text}
+        with LiveClient(host) as fabric:
+            results = fabric.each("tell", TELL_SECS, [{**shared, "server": server} for server in mine])
+        for server, result in zip(mine, results, strict=True):
+            if isinstance(result, FabricError):
+                silent.append(network.servers[server])
+                why = why or host.said(result.detail)
+            else:
+                reported.append(network.servers[server])
+        far = far or bool(host.name) or fabric.asked
     if not reported:
         who = "No server answers" if message.every else f"Server {silent[0]} does not answer"
         raise ProblemError(409, "server-silent", f"{who}: {why}")
-    return reported, silent
+    return reported, silent, far
 
 
 @dataclass
@@ -163,10 +165,10 @@ def exchange(
     database: Database, hosts: Hosts, message: Message, asked: schemas.ServiceMessage
 ) -> schemas.ServiceExchange:
     """Sends a message and waits for responses for the given time. Raises the errors of `send`."""
-    # With several hosts the clocks differ, and the run's events have its worker's clock.
-    since_nanos = 0 if any(host.name for host in hosts.every) else time.monotonic_ns()
-    reported, silent = send(hosts, message)
-    answers = answers_of(database, message, since_nanos, asked)
+    since_nanos = time.monotonic_ns()
+    reported, silent, far = send(hosts, message)
+    # The run's events have its worker's clock, which is another machine's then.
+    answers = answers_of(database, message, 0 if far else since_nanos, asked)
     return schemas.ServiceExchange(
         run_id=message.run_id, service=message.service, told=reported, silent=silent, answers=answers
     )

@@ -18,6 +18,7 @@ from cubeyard.chip.serverswitch import Action, ChipError
 from cubeyard.emulation.fabric.client import FabricClient, FabricError, FabricGoneError
 from cubeyard.emulation.fabric.hosts import Host, Hosts
 from cubeyard.emulation.live.chips import registers, schemas
+from cubeyard.emulation.live.elsewhere import LiveClient
 from cubeyard.emulation.live.inspection import server_of
 from cubeyard.emulation.network.network import Network
 from cubeyard.kit.errors import FieldError, ProblemError
@@ -148,7 +149,7 @@ class ServerChip:
     def _ask(self, kind: int, body: bytes, /) -> bytes:
         host, server = self._place()
         request = serverswitch.framed(kind, 1, body)[4:].hex()
-        with FabricClient(host.socket) as fabric:
+        with LiveClient(host) as fabric:
             try:
                 result = fabric.call("chip", ANSWER_SECS, run=self.run_id, server=server, request=request)
             except (FabricError, FabricGoneError) as error:

@@ -9,10 +9,9 @@ from fastapi import Depends, Path, Request, Response
 
 from cubeyard.catalog.endpoints import EngineOf
 from cubeyard.chip.schemas import ChipTrace
-from cubeyard.emulation.fabric.hosts import Hosts
-from cubeyard.emulation.fabric.place import Place
 from cubeyard.emulation.live.chips import schemas
 from cubeyard.emulation.live.chips.calls import ServerChip
+from cubeyard.emulation.live.elsewhere import live_hosts
 from cubeyard.emulation.live.service import SessionService
 from cubeyard.kit.db import mark_caller
 from cubeyard.kit.errors import responses
@@ -40,7 +39,7 @@ def get_chip(request: Request, engine: EngineOf, id: Id, name: ServerName) -> Se
     state = request.app.state
     with state.database.session() as session:
         mark_caller(session, request)
-        return SessionService(session, engine).chip(id, name, Hosts.of(state.settings, Place.of(state.settings)))
+        return SessionService(session, engine).chip(id, name, live_hosts(state.settings, state.database))
 
 
 Chip = Annotated[ServerChip, Depends(get_chip)]

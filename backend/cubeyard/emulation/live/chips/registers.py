@@ -3,8 +3,9 @@ server. `[serverswitch §3.3.2]`"""
 
 from __future__ import annotations
 
-from cubeyard.emulation.fabric.client import FabricClient, FabricError, FabricGoneError
+from cubeyard.emulation.fabric.client import FabricError, FabricGoneError
 from cubeyard.emulation.fabric.hosts import Host
+from cubeyard.emulation.live.elsewhere import LiveClient
 from cubeyard.kit.errors import ProblemError, not_found
 
 ANSWER_SECS = 2.0
@@ -36,7 +37,7 @@ def _of(register: str, found: dict[str, int]) -> int:
 
 
 def _ask(host: Host, server: int, run_id: str, **asked: str | int) -> dict[str, int]:
-    with FabricClient(host.socket) as fabric:
+    with LiveClient(host) as fabric:
         try:
             answer = fabric.call("registers", ANSWER_SECS, run=run_id, server=server, **asked)
         except (FabricError, FabricGoneError) as error:

@@ -8,13 +8,12 @@ from typing import Annotated
 from anyio.to_thread import run_sync
 from fastapi import Query, Request, Response
 
-from cubeyard.emulation.fabric.hosts import Hosts
-from cubeyard.emulation.fabric.place import Place
+from cubeyard.emulation.live.elsewhere import live_hosts, needs_way
 from cubeyard.emulation.live.packets import schemas
 from cubeyard.emulation.live.packets.streams import PacketStreams, Watched
 from cubeyard.emulation.live.service import SessionService
 from cubeyard.kit.db import mark_caller
-from cubeyard.kit.errors import responses
+from cubeyard.kit.errors import ProblemError, responses
 from cubeyard.kit.ids import Id
 from cubeyard.kit.responses import NotJson
 from cubeyard.kit.routing import api_router
@@ -44,11 +43,15 @@ class _PcapngStream(EventStream):
         return b""
 
 
-async def _begun(pieces: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:
+async def _begun(request: Request, watched: Watched, pieces: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:
     """The same pieces, with the first one already received, so that errors are raised before the
     response begins."""
     try:
         first = await anext(pieces, b"")
+    except ProblemError as error:
+        await pieces.aclose()
+        asked = (request.app.state.database, "Streams of packets", watched.run_id, watched.target.host, error)
+        raise await run_sync(needs_way, *asked) from error
     except BaseException:
         await pieces.aclose()
         raise
@@ -66,7 +69,7 @@ async def _begun(pieces: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:
 
 def _watched(request: Request, id: str, asked: schemas.StreamRequest) -> Watched:
     state = request.app.state
-    hosts = Hosts.of(state.settings, Place.of(state.settings))
+    hosts = live_hosts(state.settings, state.database)
     with state.database.session() as session:
         mark_caller(session, request)
         return SessionService(session, state.engine).watched(id, hosts, asked)
@@ -84,7 +87,7 @@ async def watch_packets(request: Request, id: Id, asked: Annotated[schemas.Strea
     at a limit, or with the run."""
     streams: PacketStreams = request.app.state.packet_streams
     watched = await run_sync(_watched, request, id, asked)
-    return EventStream(await _begun(streams.words(watched)))
+    return EventStream(await _begun(request, watched, streams.words(watched)))
 
 
 @router.get(
@@ -100,6 +103,6 @@ async def stream_packets(request: Request, id: Id, asked: Annotated[schemas.Stre
     The packets are not stored with the run."""
     streams: PacketStreams = request.app.state.packet_streams
     watched = await run_sync(_watched, request, id, asked)
-    answer = _PcapngStream(await _begun(streams.pcapng(watched)))
+    answer = _PcapngStream(await _begun(request, watched, streams.pcapng(watched)))
     answer.headers["content-disposition"] = f'attachment; filename="run-{id[:8]}.pcapng"'
     return answer

@@ -3,6 +3,8 @@ itself as a WebSocket."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path as FolderPath
 from typing import Annotated
@@ -10,6 +12,7 @@ from typing import Annotated
 import structlog
 from anyio.to_thread import run_sync
 from fastapi import Path, Query, Request, WebSocket
+from fastapi.requests import HTTPConnection
 
 from cubeyard.catalog.endpoints import EngineOf
 from cubeyard.emulation.deploy import shells
@@ -17,6 +20,7 @@ from cubeyard.emulation.deploy.shell_relay import calling
 from cubeyard.emulation.deploy.shell_relay.exchange import Question
 from cubeyard.emulation.fabric.hosts import Hosts
 from cubeyard.emulation.fabric.place import Place
+from cubeyard.emulation.live.elsewhere import live_hosts, refuse_elsewhere
 from cubeyard.emulation.live.service import SessionService, TerminalPlace
 from cubeyard.emulation.live.terminal import schemas
 from cubeyard.emulation.live.terminal.session import Terminals, converse, ended
@@ -46,13 +50,13 @@ def read_terminal(engine: EngineOf, request: Request, id: Id, name: ServerName) 
     messages of types `server` and `end`."""
     state = request.app.state
     terminals: Terminals = state.terminals
-    hosts = Hosts.of(state.settings, Place.of(state.settings))
+    hosts = live_hosts(state.settings, state.database)
     with state.database.session() as session:
         result = SessionService(session, engine).terminal(id, name, hosts)
     reason = terminals.refusal(result.mode)
     if not reason:
         try:
-            _check(state.settings, hosts, result)
+            _check(request, hosts, result)
         except ProblemError as error:
             reason = error.detail
     return terminals.state(reason)
@@ -88,8 +92,7 @@ async def terminal(
 
 
 def _hosts(websocket: WebSocket) -> Hosts:
-    settings = websocket.app.state.settings
-    return Hosts.of(settings, Place.of(settings))
+    return live_hosts(websocket.app.state.settings, websocket.app.state.database)
 
 
 def _found(websocket: WebSocket, asked: _Asked) -> TerminalPlace:
@@ -119,12 +122,24 @@ def _question(settings: Settings, found: TerminalPlace) -> Question:
     )
 
 
-def _check(settings: Settings, hosts: Hosts, found: TerminalPlace) -> None:
+def _check(caller: HTTPConnection, hosts: Hosts, at: TerminalPlace) -> None:
     """Raises what opening a shell would raise."""
+    settings = caller.app.state.settings
     if (folder := _relay(settings)) is not None:
-        calling.check(folder, _question(settings, found))
-    else:
-        shells.check(found.host.docker, hosts.owner, found.run_id, found.server)
+        calling.check(folder, _question(settings, at))
+        return
+    with _named_elsewhere(caller, at):
+        shells.check(at.host.docker, hosts.owner, at.run_id, at.server)
+
+
+@contextmanager
+def _named_elsewhere(caller: HTTPConnection, at: TerminalPlace) -> Iterator[None]:
+    """For an engine that does not have the server: whether the run is on another machine."""
+    try:
+        yield
+    except ProblemError:
+        refuse_elsewhere(caller.app.state.database, "Terminals", at.run_id, at.host)
+        raise
 
 
 def _shell(settings: Settings, hosts: Hosts, found: TerminalPlace) -> shells.OpenShell:
@@ -137,7 +152,8 @@ def _shell(settings: Settings, hosts: Hosts, found: TerminalPlace) -> shells.Ope
 def _open(websocket: WebSocket, found: TerminalPlace, asked: _Asked) -> shells.OpenShell:
     """The shell, whose opening is in the change log before anybody can type."""
     state = websocket.app.state
-    shell = _shell(state.settings, _hosts(websocket), found)
+    with _named_elsewhere(websocket, found):
+        shell = _shell(state.settings, _hosts(websocket), found)
     try:
         shell.resize(asked.columns, asked.rows)
         with state.database.session() as session:
