@@ -80,6 +80,18 @@ class Header:
             if len(free) == len(lacking):
                 result |= dict(zip(lacking, free, strict=True))
 
+    def grouped(self, groups: Sequence[str], cells: Sequence[str]) -> list[str]:
+        """The titles of a header in two rows: those under a title of a side that the format has
+        with it, as `From` over `Device` and `Port`."""
+        titles: list[str] = []
+        group = ""
+        for index, cell in enumerate(cells):
+            group = (groups[index].strip() if index < len(groups) else "") or group
+            both = f"{group} {cell}"
+            known = cell.strip() and any(key(both) in ranks for ranks in self._ranks.values())
+            titles.append(both if known else cell)
+        return titles
+
     def wanted(self) -> str:
         """`a_host_name (or a_paper_name), a_port`."""
         groups = [[self.names[column][0] for column in group] for group in self.needed]

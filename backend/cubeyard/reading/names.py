@@ -38,7 +38,7 @@ _PORT_KINDS = {
 }
 NO_NAMES = frozenset(
     ("", "-", "--", "---", "?", "??", "*", ".", "..", "...", "_", "#", "n/a", "na", "n.a.", "n. a.", "n/c", "none", "null", "nil", "nan", "tbd", "tba", "tbc",
-     "unknown", "not connected", "not used", "disconnected", "empty", "unused", "unassigned", "spare", "free", "reserved", "vacant", "available", "(none)",
+     "unknown", "not advertised", "localhost", "localhost.localdomain", "not connected", "not used", "disconnected", "empty", "unused", "unassigned", "spare", "free", "reserved", "vacant", "available", "(none)",
      "k.a.", "k. a.", "keine", "kein", "leer", "frei", "unbekannt", "unbenutzt", "reserviert", "nicht belegt", "nicht verbunden",
      "aucun", "vide", "libre", "inconnu", "r\u00e9serv\u00e9")
 )  # fmt: skip

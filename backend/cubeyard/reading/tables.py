@@ -244,10 +244,16 @@ def read_table(data: bytes, headers: Sequence[Header], expected: str, decimal: M
 
 
 def header_of(rows: Sequence[Sequence[str]], headers: Sequence[Header]) -> tuple[int, Columns] | None:
-    """Which row is a header, and of which format."""
+    """Which row is a header, and of which format: the second of two rows, if both together have
+    more of its columns."""
     for index, cells in enumerate(rows[:HEADER_WITHIN_ROWS]):
         for header in headers:
             columns = header.of(cells)
+            below = rows[index + 1] if index + 1 < len(rows) else []
+            titles = header.grouped(cells, below)
+            grouped = header.of(titles) if titles != [*below] else None
+            if grouped is not None and (columns is None or len(grouped.at) > len(columns.at)):
+                return index + 1, grouped
             if columns is not None:
                 return index, columns
     return None
@@ -255,29 +261,27 @@ def header_of(rows: Sequence[Sequence[str]], headers: Sequence[Header]) -> tuple
 
 def table_of(text: str, headers: Sequence[Header], decimal: Mark | None = None) -> Table | None:
     """The same for CSV; None if no row near the top is a header."""
-    separator = _separator(text, headers)
-    if separator is None:
+    layout = _layout(text, headers)
+    if layout is None:
         text = _unwrapped(text)
-        separator = _separator(text, headers)
-    if separator is None:
+        layout = _layout(text, headers)
+    if layout is None:
         aligned = aligned_rows(text, headers, HEADER_WITHIN_ROWS)
         return None if aligned is None else Table(*aligned, "", decimal)
+    separator, header_at, columns = layout
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
     lines: list[tuple[int, list[str]]] = []
-    columns: Columns | None = None
     before = 0
     try:
-        for cells in rows:
+        for index, cells in enumerate(rows):
             line, before = before + 1, rows.line_num
-            if columns is None:
-                columns = next((result for header in headers if (result := header.of(cells))), None)
-            elif any(cell.strip() for cell in cells) and not _is_rule(cells):
+            if index > header_at and any(cell.strip() for cell in cells) and not _is_rule(cells):
                 lines.append((line, cells))
                 if len(lines) > MAX_ROWS:
                     raise refused(f"line {line}", f"The table has more than {MAX_ROWS:,} rows.", line=line)
     except csv.Error as error:
         raise refused(f"line {rows.line_num}", f"The file is not CSV: {error}.", line=rows.line_num) from None
-    return None if columns is None else Table(columns, lines, "", decimal, separator)
+    return Table(columns, lines, "", decimal, separator)
 
 
 def _unwrapped(text: str) -> str:
@@ -302,12 +306,12 @@ def _is_rule(cells: Sequence[str]) -> bool:
     return bool(words) and all(_RULE.fullmatch(word) for word in words)
 
 
-def _separator(text: str, headers: Sequence[Header]) -> str | None:
-    """The separator under which a row near the top is a header, with most of the header's
-    columns."""
+def _layout(text: str, headers: Sequence[Header]) -> tuple[str, int, Columns] | None:
+    """The separator under which a row near the top is a header, with most of the header's columns,
+    and that row."""
     line, _, rest = text[:200].partition("\n")
     named = _SEPARATOR_LINE.fullmatch(line.removeprefix("\ufeff"))
-    best: tuple[int, str] | None = None
+    best: tuple[str, int, Columns] | None = None
     for separator in [named[1]] if named and rest else SEPARATORS + _RARE_SEPARATORS:
         if best is not None and separator in _RARE_SEPARATORS:
             break
@@ -321,6 +325,6 @@ def _separator(text: str, headers: Sequence[Header]) -> str | None:
         except csv.Error:
             pass
         result = header_of(head, headers)
-        if result is not None and (best is None or len(result[1].at) > best[0]):
-            best = len(result[1].at), separator
-    return best[1] if best else None
+        if result is not None and (best is None or len(result[1].at) > len(best[2].at)):
+            best = separator, *result
+    return best

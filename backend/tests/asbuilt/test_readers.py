@@ -63,6 +63,22 @@ def test_netbox_s_cables_are_the_plan_and_power_cables_are_left_out(plan: PlanVi
         read(power)
 
 
+@pytest.mark.parametrize("name", ["localhost", "localhost.localdomain", "Not Advertised", "(none)"])
+def test_a_name_that_many_devices_have_is_no_name(name: str) -> None:
+    seen = {
+        "chassis": {name: {"id": {"type": "mac", "value": "02:00:00:00:00:01"}}},
+        "port": {"id": {"type": "ifname", "value": "p1"}},
+    }
+    (cable,) = read(encoded({"lldp": {"interface": {"eth0": seen}}}), "h00").cables
+    assert (cable.b.device, cable.b.address, cable.b.ports) == ("", "02:00:00:00:00:01", ("p1",))
+
+
+def test_two_neighbours_of_an_interface_that_is_there_twice_are_both_read() -> None:
+    far = '"eth0": {"chassis": {"%s": {}}, "port": {"id": {"type": "ifname", "value": "p"}}}'
+    text = f'{{"lldp": {{"interface": {{{far % "s0-0"}, {far % "s0-1"}}}}}}}'
+    assert [cable.b.device for cable in read(text.encode(), "h00").cables] == ["s0-0", "s0-1"]
+
+
 def test_the_csv_of_netbox_s_list_of_cables_is_read(plan: PlanView, cables: list[PlannedCable]) -> None:
     header = ("ID", "Label", "Termination A", "Device A", "Termination B", "Device B", "Length")
     rows = [

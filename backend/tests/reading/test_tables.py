@@ -121,6 +121,21 @@ def test_a_markdown_table_and_merged_cells_are_read() -> None:
     assert [entry[2] for entry in cables(read(workbook(rows, merge)))] == ["s0", "s0"]
 
 
+@pytest.mark.parametrize(
+    "header",
+    [
+        [["From", "", "To", "", ""], ["Device", "Port", "Device", "Port", "Length (m)"]],
+        [["Patch list"], ["A-Side", "", "", "B-Side", "", "", ""], ["Rack", "Device", "Port", "Rack", "Device", "Port", "Cable length [m]"]],
+        [["Switch side", "", "Server side", ""], ["Device", "Port", "Device", "Port", "Length"]],
+    ],
+)  # fmt: skip
+def test_a_header_may_have_the_sides_in_a_row_above(header: list[list[str]]) -> None:
+    row = ["R1", "leaf1", "p1", "R2", "web1", "p2", 3] if len(header) == 3 else ["leaf1", "p1", "web1", "p2", 3]
+    for data in (csv_of([*header, row], ";").encode(), workbook([*header, row])):
+        assert cables(read(data)) == [("leaf1", "p1", "web1", "p2", 3000)]
+        assert [(entry.a.device, entry.b.device) for entry in read(data, ports=False).cables] == [("leaf1", "web1")]
+
+
 def test_a_unit_may_be_in_the_name_of_the_column() -> None:
     for title, millimetres in (("Length (ft)", 914), ("length_cm", 30), ("Length in mm", 3), ("Length [m]", 3000)):
         (cable,) = read(

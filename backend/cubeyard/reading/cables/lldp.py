@@ -27,7 +27,7 @@ from typing import Any
 
 from cubeyard.reading.cables import vendors
 from cubeyard.reading.cables.listing import Listing, SeenCable, SeenEnd
-from cubeyard.reading.names import is_address
+from cubeyard.reading.names import is_address, is_nobody
 from cubeyard.reading.problems import MAX_MISTAKES, BadFileError, Mistake, Skipped, refused
 from cubeyard.reading.text import encoding_of
 
@@ -54,7 +54,7 @@ def _documents(data: bytes) -> Iterator[tuple[str, Any]]:
     # Bytes of a description that are no text are replaced, and a name with such a byte does not
     # count.
     text = data.decode(encoding_of(data), "replace").removeprefix("\ufeff")
-    decoder = json.JSONDecoder()
+    decoder = json.JSONDecoder(object_pairs_hook=_object)
     at, number = 0, 0
     while True:
         while at < len(text) and text[at] in " \t\r\n,":
@@ -152,12 +152,13 @@ class _Reader:
                 elif isinstance(entry.get("name"), str):
                     yield at, entry["name"], entry
                 else:
-                    for name, neighbour in entry.items():
-                        if isinstance(neighbour, dict):
-                            yield _join(at, name), name, neighbour
-                        else:
-                            reason = "A neighbour must be an object with chassis and port."
-                            self.skipped.append(Skipped(_join(at, name), reason))
+                    for name, neighbours in entry.items():
+                        for neighbour in _many(neighbours):
+                            if isinstance(neighbour, dict):
+                                yield _join(at, name), name, neighbour
+                            else:
+                                reason = "A neighbour must be an object with chassis and port."
+                                self.skipped.append(Skipped(_join(at, name), reason))
 
     def _chassis(self, where: str, value: Any) -> SeenEnd | None:
         """The neighbour's name, or its address where it does not tell one."""
@@ -166,6 +167,10 @@ class _Reader:
             reported = vendors.text(_member(chassis.get("id"), "value"))
             names = [name for name, inner in chassis.items() if name != "id" and isinstance(_one(inner), dict)]
             name = vendors.text(chassis.get("name")) or (names[0] if len(names) == 1 and not reported else "")
+            if name and is_nobody(name):
+                inner = _one(chassis[name]) if name in chassis else None
+                reported = reported or vendors.text(_member(_member(inner, "id"), "value"))
+                name = ""
             if not name and reported and vendors.text(_member(chassis.get("id"), "type")) in _NAMING:
                 name = reported
             if name and not is_address(name):
@@ -187,6 +192,16 @@ class _Reader:
                 return tuple(dict.fromkeys(name for name in whole if not is_address(name)))
         self.skipped.append(Skipped(where, "The neighbour's port has neither an id nor a description."))
         return None
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An interface with several neighbours may be there several times: they are a list."""
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        for name in made:
+            values = [value for key, value in pairs if key == name]
+            made[name] = values if len(values) > 1 else values[0]
+    return made
 
 
 def _is_output(value: Any) -> bool:

@@ -16,7 +16,7 @@ from cubeyard.reading.cables.listing import Listing, SeenCable, SeenEnd
 from cubeyard.reading.cells import is_error
 from cubeyard.reading.header import Columns, Header, key
 from cubeyard.reading.numbers import Mark
-from cubeyard.reading.problems import Skipped, refused
+from cubeyard.reading.problems import BadFileError, Skipped
 from cubeyard.reading.tables import Row, Table, read_table
 from cubeyard.reading.units import rate_title
 
@@ -139,11 +139,14 @@ def read(data: bytes, decimal: Mark | None, *, ports: bool) -> Listing:
     headers = (IMPORT, PAGE, generic)
     known = "; ".join(f"{header.title}: {header.wanted()}" for header in headers)
     expected = f"No row has the columns of a list of cables. {known}. Or send lldpctl's JSON."
-    table = read_table(data, (*headers, EDGES), expected, decimal)
+    try:
+        table = read_table(data, headers, expected, decimal)
+    except BadFileError:
+        table = _joined(data, decimal) if ports else None
+        if table is None:
+            raise
     netbox = table.header in (IMPORT, PAGE)
     joined = table.header is EDGES and not table.has("a_port") and _are_joined(table)
-    if ports and table.header is EDGES and not joined:
-        raise refused(table.where(1), expected, line=1)
     rates = {} if netbox else _rate_columns(table.columns)
     table.columns = replace(table.columns, at={**table.columns.at, **rates})
     listing = Listing("netbox" if netbox else "csv", [], skipped=table.skipped, own=_is_own(table))
@@ -169,6 +172,15 @@ def _rate_columns(columns: Columns) -> dict[str, int]:
 
 def _is_own(table: Table) -> bool:
     return {"cable", "apapername", "bpapername"} <= {key(title) for title in table.columns.titles}
+
+
+def _joined(data: bytes, decimal: Mark | None) -> Table | None:
+    """A list without columns of ports, if they are in those of the devices."""
+    try:
+        table = read_table(data, (EDGES,), "", decimal)
+    except BadFileError:
+        return None
+    return None if table.has("a_port") or not _are_joined(table) else table
 
 
 def _are_joined(table: Table) -> bool:

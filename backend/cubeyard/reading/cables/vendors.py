@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from cubeyard.reading.names import is_nobody
+
 OUTPUTS = (
     "lldpNeighbors", "TABLE_nbor_detail", "TABLE_nbor", "lldp-neighbors-information",
     "TABLE_cdp_neighbor_detail_info", "TABLE_cdp_neighbor_brief_info",
@@ -75,8 +77,9 @@ def is_by_port(value: Any) -> bool:
 def ends(row: Mapping[str, Any]) -> tuple[str, str, str]:
     """The own port, the neighbour and its port; empty where the row does not have them."""
     own = first(row, _OWN_PORT)
+    device = next((words for key in _DEVICE if not is_nobody(words := text(row.get(key)))), "")
     far = first(row, [name for name in _PORT if name != "port" or "local_interface" in row])
-    return own, first(row, _DEVICE), far.strip('"')
+    return own, device, far.strip('"')
 
 
 def own_device(row: Mapping[str, Any], host: str | None) -> str:
