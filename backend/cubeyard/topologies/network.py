@@ -20,7 +20,7 @@ TITLES: dict[Format, str] = {
     "lldp": "LLDP (lldpctl)",
 }
 
-_MARKUP = re.compile(r"<br\s*/?>|\\[nlr]|[|{}\r\n]+", re.IGNORECASE)
+_MARKUP = re.compile(r"<br\s*/?>|\\[nlr]|[\r\n]+", re.IGNORECASE)
 _TAG = re.compile(r"<[^<>]{0,200}>")
 MAX_BYTES = 32 * 1024 * 1024
 MAX_NODES = 16_384
@@ -105,7 +105,7 @@ class Network:
 
 
 def lines(label: str) -> list[str]:
-    """The lines of a label without markup: HTML, the escapes and records of DOT."""
+    """The lines of a label without markup: HTML and the escapes of DOT."""
     return [words for piece in _MARKUP.split(label) if (words := " ".join(_TAG.sub(" ", piece).split()))]
 
 

@@ -66,7 +66,7 @@ def _side(side: str) -> dict[str, tuple[str, ...]]:
         f"{side}_tier": _both(words, ("tier", "level")),
         f"{side}_site": _both(
             words,
-            ("site", "standort", "datacenter", "data_center", "dc", "building", "campus", "location", "rechenzentrum"),
+            ("site", "standort", "datacenter", "data_center", "dc", "building", "campus", "rechenzentrum"),
         ),
     }
 

@@ -222,8 +222,9 @@ class _Parser:
             self._attributes[name] = dict(scope.node)
             self._network.add_node(name, Node(self._attributes[name], f"line {line}"), line)
         self._attributes[name].update(given)
-        if (label := given.get("label", "")) != "\\N":
-            self._network.nodes[name].label = label.strip() or self._network.nodes[name].label
+        if (label := given.get("label", "").strip()) and label != "\\N":
+            # The fields of a record are lines too.
+            self._network.nodes[name].label = re.sub("[|{}]", "\n", label) if "|" in label else label
 
     def _edge(self, a: _Place, b: _Place, given: dict[str, str], line: int) -> None:
         pair = (a.node, b.node) if self._network.directed else (min(a.node, b.node), max(a.node, b.node))
