@@ -225,7 +225,7 @@ class NoteService:
 
 
 def etag(note: schemas.Note) -> str:
-    """Of all that the note says: the same again for a note that is reopened as it was."""
+    """Of the whole note: the same again for a note that is reopened as it was."""
     return f'"{note.id}.{hashlib.sha256(note.model_dump_json().encode()).hexdigest()[:16]}"'
 
 

@@ -86,7 +86,7 @@ class Header:
         titles: list[str] = []
         group = ""
         for index, cell in enumerate(cells):
-            group = (groups[index].strip() if index < len(groups) else "") or group
+            group = (groups[index].strip() if index < len(groups) and key(groups[index]) else "") or group
             both = f"{group} {cell}"
             known = cell.strip() and any(key(both) in ranks for ranks in self._ranks.values())
             titles.append(both if known else cell)

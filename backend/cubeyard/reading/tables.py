@@ -29,7 +29,7 @@ MAX_ROWS = 10_000_000
 SEPARATORS = ",;\t|"
 _RARE_SEPARATORS = "^~:\x1f"
 _SEPARATOR_LINE = re.compile(r"\s*\"?sep=(.)\"?\s*", re.IGNORECASE)
-_RULE = re.compile(r":?-{3,}:?")
+_RULE = re.compile(r":?[-+=]{3,}:?")
 _QUOTES = {"\u201c": "\u201d", "\u201e": "\u201c\u201d", "\u2018": "\u2019", "\u00ab": "\u00bb", "\u00bb": "\u00ab"}
 _HINTS = {
     "date": "Give the cell the format of a number or text, and type its value again.",

@@ -58,12 +58,14 @@ def test_ports_that_one_abbreviation_fits_are_not_guessed() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["02:00:00:00:00:01", "02-00-00-00-00-01", "0200.0000.0001", "10.0.0.1", "fe80::1", "FE80::1%eth0"]
-)
+    "text",
+    ["02:00:00:00:00:01", "02-00-00-00-00-01", "0200.0000.0001", "10.0.0.1", "fe80::1", "FE80::1%eth0", "02005e005301", "0x02005E005301", "02005e-005301",
+     "10.0.0.1/24", "fe80::1/64"],
+)  # fmt: skip
 def test_addresses_are_no_names(text: str) -> None:
     assert is_address(text)
     assert short(text) == ""
-    assert not is_address("leaf-1")
+    assert not any(map(is_address, ("leaf-1", "123456789012", "deadbeef", "1/1/48", "Ethernet1/1.100")))
 
 
 @given(

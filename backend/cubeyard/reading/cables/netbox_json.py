@@ -108,4 +108,8 @@ def _length_mm(listing: Listing, where: str, cable: dict[str, Any]) -> int | Non
     except ValueError as error:
         listing.skipped.append(Skipped(f"{where}.length", f"{error}."))
         return None
-    return round(value) if 0 < value <= numbers.MAX_LENGTH_MM else None
+    if 0 < value <= numbers.MAX_LENGTH_MM:
+        return round(value)
+    limit = f"more than 0 and at most {numbers.MAX_LENGTH_MM // 1000:,} m"
+    listing.skipped.append(Skipped(f"{where}.length", f"The length is {length}; it must be {limit}."))
+    return None
