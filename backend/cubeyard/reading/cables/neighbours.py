@@ -40,9 +40,11 @@ _MOST_CHARACTERS = 300
 
 
 def read(data: bytes, host: str | None) -> Listing | None:
-    """None for a file without such a table. Raises `BadFileError` where nothing names the device of
+    """None for a file without such a table, and for a workbook. Raises `BadFileError` where nothing names the device of
     one."""
-    lines = lenient(data).expandtabs().splitlines()
+    if data.startswith(b"PK"):
+        return None
+    lines = lenient(data).splitlines()
     listing = Listing("lldp", [], frozenset())
     reporters: set[str] = set()
     here, at = "", 0
@@ -51,7 +53,7 @@ def read(data: bytes, host: str | None) -> Listing | None:
         at += 1
         if ("#" in line or ">" in line) and (prompt := _PROMPT.match(line)):
             here = prompt[1]
-        if "  " not in line:
+        if "  " not in line or "\t" in line:
             continue
         titles = [(match.start(), key(match[0])) for match in TITLE.finditer(line)]
         if not _is_header([name for _, name in titles]):
