@@ -158,7 +158,7 @@ class Settings(BaseModel):
     """For a `DATABASE_URL` without a password; no character of it needs escaping."""
     home: Path = Field(default_factory=default_home)
     host: str = "127.0.0.1"
-    port: int = Field(default=8000, ge=0, le=65535)
+    port: int = Field(default=8080, ge=0, le=65535)
     token: SecretStr | None = None
     """One token given by configuration, beside those in the database."""
     allowed_hosts: list[str] = Field(default_factory=list)

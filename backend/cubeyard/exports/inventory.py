@@ -29,12 +29,11 @@ def ansible_inventory(plan: PlanView, progress: Progress) -> Iterator[bytes]:
     per rack.
 
     Each device has its location, part and address as variables (`rack`, `unit`, `slot`,
-    `paper_name`, `part`, `address`); the address is that of the hosts file and of the leases. The
-    site chooses how to reach a device: by its name, or by `ansible_host: "{{ address }}"` in the
-    variables of group `all`.
+    `paper_name`, `part`, `address`). Ansible connects to the address, which is that of the hosts
+    file and of the leases; without the variable `ansible_host`, to the name.
     """
     tables = PlanTables(plan)
-    yield f"# {provenance(plan)}\nall:\n  hosts:\n".encode()
+    yield f"# {provenance(plan)}\nall:\n  vars:\n    ansible_host: '{{{{ address }}}}'\n  hosts:\n".encode()
     for start in range(0, len(tables.hosts), _DEVICES_PER_PIECE):
         pieces = [
             f"    {yaml(tables.hosts[i])}:\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,12 @@ def test_a_wrong_setting_is_named_without_its_secrets(
     assert words in printed
     assert "secret" not in printed
     assert "pydantic" not in printed
+
+
+def test_the_port_is_that_of_the_documents(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CUBEYARD_PORT", raising=False)
+    readme = (Path(__file__).resolve().parents[3] / "README.md").read_text()
+    assert set(re.findall(r"127\.0\.0\.1:(\d+)", readme)) == {str(settings_of().port)}
 
 
 @pytest.mark.parametrize("kind", ["home is a file", pytest.param("no database", marks=pytest.mark.long)])

@@ -104,6 +104,7 @@ def check_ansible(plan: PlanView, data: bytes) -> None:
         assert (variables["rack"], variables["unit"]) == (plan.rack_names[devices["rack"][i]], devices["unit"][i])
     lines = b"".join(render("hosts", plan)).decode().splitlines()
     hosts_file = {line.split()[1]: line.split()[0] for line in lines if not line.startswith("#")}
+    assert inventory["vars"] == {"ansible_host": "{{ address }}"}
     assert {host: variables["address"] for host, variables in inventory["hosts"].items()} == hosts_file
     groups = inventory["children"]
     assert all(re.fullmatch(r"[a-z_][a-z0-9_]*", group) for group in groups)
