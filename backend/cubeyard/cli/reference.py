@@ -14,7 +14,7 @@ _CUT = re.compile(r"^\* `(?P<name>[a-z-]+)`: .*\.\.\.$", re.MULTILINE)
 
 def markdown() -> str:
     """A section for each command. Imports all of them."""
-    from click import Context
+    from typer import Context
     from typer.cli import get_docs_for_click
     from typer.main import get_command
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from html import escape
 from importlib import resources
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from cubeyard.notebook.errors import mistake
 
@@ -48,8 +48,9 @@ class Picture:
         import typst
 
         with resources.as_file(resources.files("cubeyard.exports.pdf").joinpath("fonts")) as fonts:
+            folders: list[Any] = [str(fonts)]
             return typst.compile(
-                _PAGE, format=kind, ppi=DOTS_PER_INCH, sys_inputs={"svg": self.svg}, font_paths=[str(fonts)],
+                _PAGE, format=kind, ppi=DOTS_PER_INCH, sys_inputs={"svg": self.svg}, font_paths=folders,
                 ignore_system_fonts=True,
             )  # fmt: skip
 

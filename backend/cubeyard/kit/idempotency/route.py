@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from typing import Any
 
 from fastapi.routing import APIRoute
@@ -25,7 +25,7 @@ CREATING = frozenset({"revert_plan", "import_prices"})
 SECRET = frozenset({"create_token"})
 """Operations whose answers are not kept."""
 
-Handler = Callable[[Request], Awaitable[Response]]
+Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
 def creates(method: str, operation: str | None, statuses: Iterable[int]) -> bool:
@@ -42,7 +42,7 @@ class _AnsweredError(Exception):
 class KeyedRoute(APIRoute):
     def get_route_handler(self) -> Handler:
         handle = super().get_route_handler()
-        if not creates(min(self.methods), self.operation_id, [self.status_code or 200]):
+        if not creates(min(self.methods or {"GET"}), self.operation_id, [self.status_code or 200]):
             return handle
 
         async def once(request: Request) -> Response:
