@@ -1,5 +1,5 @@
-"""Constructors of `Topology` as type checkers see them. A test compares them with the engine's
-families."""
+"""Calls as type checkers see them: constructors of `Topology`, and options of `predict`. A test
+compares them with the engine's families and the function."""
 
 # ruff: noqa: E741 - names of papers; the constructors belong to a metaclass
 
@@ -9,9 +9,21 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any, SupportsFloat, SupportsIndex
+    from typing import Any, SupportsFloat, SupportsIndex, TypedDict
 
+    from cubeyard.notebook.progress import Told
+    from cubeyard.notebook.question import Failures, Seeds
     from cubeyard.notebook.topology import Topology
+
+    class PredictOptions(TypedDict, total=False):
+        failures: Failures | None
+        routing: str | None
+        seeds: Seeds
+        link_gbps: float | None
+        max_min: bool | None
+        flow_gigabits: float | None
+        link_load: bool
+        progress: bool | Told | None
 
     class Constructors(type):
         def bcube(cls, n: SupportsIndex, k: SupportsIndex, servers: SupportsIndex | None = None) -> Topology: ...

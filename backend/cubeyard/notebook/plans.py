@@ -30,9 +30,12 @@ from cubeyard.plans.spec import on_paper
 from cubeyard.plans.view import PlanView
 
 if TYPE_CHECKING:
+    from typing import Unpack
+
     import networkx as nx
 
     from cubeyard.notebook.answers import Prediction, Simulation
+    from cubeyard.notebook.constructors import PredictOptions
 
 
 def plan(
@@ -237,7 +240,9 @@ class Plan:
         """The floor plan alone."""
         return Picture(floor_file(self.view), f"Floor plan of {self.name}")
 
-    def predict(self, workload: str | Mapping[str, Any] = "all-to-all", **question: Any) -> Prediction:
+    def predict(
+        self, workload: str | Mapping[str, Any] = "all-to-all", **question: Unpack[PredictOptions]
+    ) -> Prediction:
         """The predicted throughput: see `cubeyard.notebook.predict`."""
         from cubeyard.notebook.answers import predict
 

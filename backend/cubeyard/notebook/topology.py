@@ -23,9 +23,12 @@ from cubeyard.notebook.table import Table
 from cubeyard.plans.documents.summary import Certificate, StructureMetrics
 
 if TYPE_CHECKING:
+    from typing import Unpack
+
     import networkx as nx
 
     from cubeyard.notebook.answers import Prediction, Simulation
+    from cubeyard.notebook.constructors import PredictOptions
     from cubeyard.notebook.plans import Plan
 
 
@@ -172,7 +175,9 @@ class Topology(metaclass=_Families):
 
         return plan(self, catalog, name=name, **fields)
 
-    def predict(self, workload: str | Mapping[str, Any] = "all-to-all", **question: Any) -> Prediction:
+    def predict(
+        self, workload: str | Mapping[str, Any] = "all-to-all", **question: Unpack[PredictOptions]
+    ) -> Prediction:
         """The predicted throughput: see `cubeyard.notebook.predict`."""
         from cubeyard.notebook.answers import predict
 

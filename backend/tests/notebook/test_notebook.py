@@ -17,6 +17,7 @@ import threading
 import tomllib
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -238,6 +239,17 @@ def test_a_sweep_varies_lists_of_rates_and_keeps_other_failures() -> None:
 
 def test_type_checkers_see_every_familys_parameters() -> None:
     source = ast.parse((ROOT / "backend/cubeyard/notebook/constructors.py").read_text())
+    options = next(
+        node for node in ast.walk(source) if isinstance(node, ast.ClassDef) and node.name == "PredictOptions"
+    )
+    named = [
+        str(item.target.id)
+        for item in options.body
+        if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name)
+    ]
+    assert set(named) == {
+        name for name, item in signature(predict).parameters.items() if item.kind is item.KEYWORD_ONLY
+    }
     seen = {
         node.name: [arg.arg for arg in (*node.args.args[1:], *node.args.kwonlyargs)]
         for node in ast.walk(source)
@@ -252,13 +264,19 @@ def test_type_checkers_see_every_familys_parameters() -> None:
 @pytest.mark.long
 def test_a_type_checker_refuses_text_for_a_number_and_an_unknown_family(tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.py"
-    lines = ("from cubeyard import Topology", 'Topology.bcube(n="8", k=3)', "Topology.nope(1)", "Topology.bcube(8, 3)")
+    lines = (
+        "from cubeyard import Topology",
+        'Topology.bcube(n="8", k=3)',
+        "Topology.nope(1)",
+        "Topology.bcube(8, 3)",
+        'Topology.bcube(8, 3).predict(link_gbps="x")',
+    )
     wrong.write_text("\n".join(lines))
     checker = Path(sys.executable).with_name("basedpyright")
     command = [str(checker), "--pythonpath", sys.executable, "--level", "error", "--outputjson", str(wrong)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT / "backend")
     errors = json.loads(done.stdout)["generalDiagnostics"]
-    assert {item["range"]["start"]["line"] for item in errors} == {1, 2}
+    assert {item["range"]["start"]["line"] for item in errors} == {1, 2, 4}
 
 
 def test_ctrl_c_ends_a_computation_and_leaves_no_thread() -> None:
