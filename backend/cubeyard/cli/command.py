@@ -23,10 +23,17 @@ from cubeyard.cli import output
 from cubeyard.cli.subcommands import SUBCOMMANDS
 
 
+def _unwrapped(text: str) -> str:
+    """Help without the line breaks of the source: a terminal has other widths."""
+    paragraphs = text.split("\n\n")
+    return "\n\n".join(part if "\n " in part else " ".join(part.split()) for part in paragraphs)
+
+
 def _refusing(command: Any) -> None:
     """Makes a command and its subcommands reject values that are never meant: nan and inf, which
     JSON does not have, and an option in place of a value."""
     work = command.callback
+    command.help = command.help and _unwrapped(command.help)
 
     def checked(**options: Any) -> Any:
         for parameter in command.params:

@@ -18,7 +18,7 @@ import pytest
 import structlog
 import typer
 
-from cubeyard.cli import emulate, output, service
+from cubeyard.cli import common, emulate, output, service
 from cubeyard.cli.capture import ended_by
 from cubeyard.kit import logs
 from tests.cli.test_emulate import reported
@@ -157,6 +157,15 @@ def test_escape_codes_go_to_a_terminal_alone_and_there_only_if_wanted(name: str)
         text = printed(words, terminal, **{more: "1"})
         assert text.strip()
         assert "\x1b" not in text, more
+
+
+def test_progress_without_a_terminal_is_lines(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(common, "LINE_SECS", 0.0)
+    with common.progress("Searching") as reported:
+        reported(1_500, 3_000)
+    assert capsys.readouterr().err == "Searching: 1,500 of 3,000 (50%)\n"
 
 
 @pytest.mark.parametrize(

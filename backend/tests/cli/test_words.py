@@ -50,6 +50,7 @@ def test_the_man_page_has_every_command_and_no_cut_summary(capfd: pytest.Capture
             "\\fR", ""
         )
     assert ".B \\-\\-spec" in page
+    assert "a hypothesis about the baseline; 130 interrupted: with" in page  # no line break of the source
     assert re.search(r"\w\.\.\.$", page.partition('.SH "cubeyard run"')[0], re.MULTILINE) is None
     if groff := shutil.which("groff"):
         done = subprocess.run([groff, "-man", "-Tutf8", "-ww"], input=page, capture_output=True, text=True, check=True)
