@@ -9,9 +9,11 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import text
 
-from cubeyard.app import create_app
+from cubeyard.app import ROUTES, create_app
+from cubeyard.kit import db
 from cubeyard.kit.db import Database
 from cubeyard.kit.idempotency.repository import KeyRepository
+from cubeyard.kit.routing import LateRoute
 from cubeyard.settings import Settings
 from tests.api.test_client_names import DESCRIPTION
 from tests.conftest import SMALL
@@ -109,3 +111,13 @@ def test_every_creating_post_describes_the_header() -> None:
         "create_plan_note", "create_run_note", "create_token", "import_prices", "inject_fault", "recover_fault",
         "revert_plan", "start_capture", "start_export_job", "start_figure_run", "start_run", "stop_all", "upgrade_run",
     }  # fmt: skip
+    routes = [
+        route for route in ROUTES if isinstance(route, LateRoute) and route._options.get("operation_id") in having
+    ]
+    assert len(routes) == len(having)
+    assert [route.path for route in routes if not in_one_transaction(route.dependant)] == []
+
+
+def in_one_transaction(part: Any) -> bool:
+    """Whether an endpoint has the request's transaction, which holds the key."""
+    return part.call is db._unit_of_work or any(map(in_one_transaction, part.dependencies))
