@@ -98,12 +98,14 @@ def _unknown(finding: Json, where: str, match: re.Match[str]) -> Json:
     name, known = match["name"], _QUOTED.findall(match["known"])
     near = get_close_matches(name, known, 1)
     limit = f"one of {', '.join(known)}" if known else "none"
-    meant = f"Did you mean {near[0]}?" if near else None
+    meant = f'Did you mean "{near[0]}"?' if near else None
     if match["kind"] == "variant":
         where += _part(finding.get("value"), lambda value: value == name)[0]
         return _named(finding, where, f"{where} is {name}. It must be {limit}", limit, meant or "Give one of these.")
     whole, _, last = where.rpartition(".")
     parent = whole if last == name else where
+    if isinstance(value := finding.get("value"), dict):
+        finding = {**finding, "value": value.get(name)}
     owner = "This document" if not parent or parent in _WHOLE_DOCUMENT else parent
     fields = f" Its fields are {', '.join(known)}." if known else ""
     message = f"{owner} has no field {name}.{fields}".removesuffix(".")

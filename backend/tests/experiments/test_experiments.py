@@ -181,7 +181,7 @@ REFUSED: list[tuple[Json, str, Any, str]] = [
     ({"routing": "bsr", "axes": {"topologies": [SMALL, DCELL]}}, "body.routing", "bsr", "dfr"),
     ({"workload": {"kind": "one-to-all", "source": "nobody"}}, "body.workload.source", "nobody", "named like"),
     ({"workload": {"kind": "hot-racks", "racks": ["R99"]}}, "body.workload.racks", "R99", ""),
-    ({"workload": {"kind": "permutation", "count": 3}}, "body.workload", None, ""),
+    ({"workload": {"kind": "permutation", "count": 3}}, "body.workload.count", 3, "Leave it out"),
     ({"faults": [{"target": {"names": ["nobody"]}}]}, "body.faults.0.target.names", "nobody", "named like"),
     ({"faults": [{"target": {"selector": "most of it"}}]}, "body.faults.0.target.selector", "most of it", "Write"),
     (
