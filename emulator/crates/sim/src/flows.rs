@@ -25,6 +25,7 @@ pub enum Pattern {
     },
     /// Independent uniform pairs of different servers.
     RandomPairs {
+        /// The number of pairs.
         count: u64,
         /// The seed of the pairs.
         seed: u64,
