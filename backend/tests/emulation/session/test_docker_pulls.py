@@ -325,9 +325,6 @@ def test_errors_are_told_by_kind_without_the_words_of_a_service(words: str, kind
 
 def test_an_image_without_a_command_is_an_error_of_the_field() -> None:
     class Commandless(Engine):
-        def create_host_config(self, **_: Any) -> Json:
-            return {}
-
         def create_container(self, *_: Any, **__: Any) -> Json:
             raise APIError("400", explanation="No command specified")
 
@@ -343,9 +340,6 @@ def test_folders_that_an_image_declares_as_volumes_are_memory_of_a_limited_size(
 
         def inspect_image(self, name: str) -> Json:
             return {**super().inspect_image(name), "Config": {"Volumes": {"/data": {}, "/var/lib/x/": {}, "/tmp": {}}}}
-
-        def create_host_config(self, **given: Any) -> Json:
-            return given
 
         def create_container(self, image: str, *, host_config: Json, **_: Any) -> Json:
             assert image == self.inspect_image("web")["Id"]
@@ -372,7 +366,8 @@ def test_a_program_that_writes_more_than_it_may_is_ended() -> None:
         def kill(self, container: str) -> None:
             self.killed.append(container)
 
-        def inspect_container(self, _: str) -> Json:
+        def inspect_container(self, container: str) -> Json:
+            assert container == "c"
             return {"State": {"ExitCode": 137}}
 
         def logs(self, _: str, **__: Any) -> bytes:
