@@ -1,4 +1,4 @@
-//! Routing schemes by name, and which serve which family.
+//! Routing schemes by name, and the families that they serve.
 
 use std::fmt;
 
@@ -21,7 +21,7 @@ use crate::tree::TreeRouting;
 /// instead of names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathChoice {
-    /// The router, by the flow's own draw: [`Router::route`] is all there is.
+    /// The router, by the flow's random number: only [`Router::route`] exists.
     Router,
     /// The router, as long as all links have equal capacity; otherwise a source probes its paths
     /// and takes the widest. `paths` names the scheme that lists them. `[bcube §4.2]`
@@ -187,13 +187,13 @@ const SUBWAYS: &[Scheme] = &[
         "subways-ecmp",
         PathChoice::Router,
         SubwaysRouting::equal,
-        "A shared ToR where there is one, else a random ToR of each end; ways between at random. [subways §4.2]"
+        "A shared ToR if one exists, else a random ToR of each end; random paths between them. [subways §4.2]"
     ),
     scheme!(
         "subways-wcmp",
         PathChoice::Router,
         SubwaysRouting::by_rate,
-        "The same with an end's ToRs drawn in proportion to its links' rates. [subways §4.3]"
+        "The same, with each end's ToRs drawn in proportion to its links' rates. [subways §4.3]"
     ),
     scheme!(
         subways::ADAPTIVE,
@@ -215,7 +215,7 @@ const ANY: &[Scheme] = &[
     scheme!("wcmp", PathChoice::Router, shortest ByRate, "Weighted-cost multipath: next hops drawn in proportion to their links' rates. [subways §4.3]"),
 ];
 
-/// Further schemes of a family, behind those for any network.
+/// Further schemes of a family, after those for any network.
 fn further(spec: &TopologySpec) -> &'static [Scheme] {
     match spec {
         TopologySpec::Custom(_) => K_SHORTEST,
@@ -255,12 +255,12 @@ pub fn default_for(spec: &TopologySpec) -> &'static str {
     own(spec).first().map_or("ecmp", |scheme| scheme.name)
 }
 
-/// The scheme of this name, where it serves the topology.
+/// The scheme of this name, if it serves the topology.
 pub fn scheme(name: &str, spec: &TopologySpec) -> Option<&'static Scheme> {
     schemes_for(spec).find(|scheme| scheme.name == name)
 }
 
-/// A routing scheme that cannot be had.
+/// A routing scheme that does not exist for the topology.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RoutingError {
     /// The name that the caller gave.

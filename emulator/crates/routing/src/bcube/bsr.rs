@@ -1,4 +1,4 @@
-//! BSR's path choice, and the fixed single path it is measured against. `[bcube §3.2, §4]`
+//! BSR's path choice, and the fixed single path that it is compared with. `[bcube §3.2, §4]`
 
 use cubeyard_topology::{NodeId, Topology};
 
@@ -34,8 +34,8 @@ pub fn good_paths(shape: &Shape, source: NodeId, destination: NodeId, flow: u64,
     good_paths_until(shape, source, destination, flow, live, |_| false)
 }
 
-/// [`good_paths`], but stops searching for substitutes once `enough` of the broken levels so far
-/// have one.
+/// As [`good_paths`], but stops the search for substitutes after `enough` of the broken levels have
+/// one.
 fn good_paths_until(
     shape: &Shape,
     source: NodeId,
@@ -64,8 +64,7 @@ fn good_paths_until(
         let mut hops = Hops::new();
         let seed = attempt_seed(flow, attempt);
         if !find_substitute(shape, source, destination, &taken, live, seed, &mut hops) {
-            // If one search cannot reach the destination with these paths taken, no other search
-            // can.
+            // If a search cannot reach the destination with these paths taken, no other search can.
             break;
         }
         taken.take(shape, source, &hops);
@@ -86,14 +85,14 @@ impl GoodPaths {
     }
 }
 
-/// BSR with all links equally free when the flow starts: any good path, each as likely.
+/// BSR with all links equally free when the flow starts: all good paths are equally likely.
 #[derive(Debug)]
 pub struct Bsr {
     shape: Shape,
     walk: Walk,
     live: Live,
     cube: Option<Cube>,
-    /// Present if there are failures and the network fits the limits.
+    /// Exists if there are failures and the network is within the limits.
     lines: Option<Lines>,
     /// Levels of a path's first hop: all except those with a single digit.
     levels: Vec<usize>,
@@ -145,7 +144,7 @@ impl Bsr {
         if self.levels.is_empty() {
             return Err(NoPath::NotFound);
         }
-        // One of the k + 1 slots, without building the others where it is alive: with nothing
+        // One of the k + 1 slots, without building the others if it is alive: with nothing
         // failed, and for most flows with failures, that is the whole cost.
         let slot = ((mix(flow) >> 32) * self.levels.len() as u64) >> 32;
         let level = self.levels[slot as usize];
@@ -157,7 +156,7 @@ impl Bsr {
         self.route_around(source, destination, level, flow, path)
     }
 
-    /// The rest of [`Bsr::append`] where the drawn path is broken.
+    /// The rest of [`Bsr::append`] if the drawn path is broken.
     #[inline(never)]
     fn route_around(
         &self,

@@ -49,7 +49,7 @@ impl Digits {
     #[inline]
     pub fn differ(self, other: Digits) -> usize {
         let lanes = self.0 ^ other.0;
-        // The top bit of every lane that is not zero, then those four bits side by side.
+        // The top bit of every lane that is not zero, then these four bits next to each other.
         let set =
             (((lanes & 0x7fff_7fff_7fff_7fff) + 0x7fff_7fff_7fff_7fff) | lanes) >> 15 & 0x0001_0001_0001_0001;
         (set.wrapping_mul(1 << 48 | 1 << 33 | 1 << 18 | 1 << 3) >> 48) as usize & 0xf
@@ -61,7 +61,7 @@ impl Digits {
 pub(super) struct Trace {
     /// The bit `4 * corner + level` of every hop, at its end with the source's digit.
     pub hops: u64,
-    /// The ports that no other path may use any more: those of the crossed switches and all ports
+    /// The ports that no other path may use: those of the crossed switches and all ports
     /// of the intermediate servers.
     pub takes: u64,
 }
@@ -74,7 +74,7 @@ impl Trace {
         self.takes |= 1 << lower | 1 << (lower + (4 << level));
     }
 
-    /// Both together, where `there`.
+    /// Adds both if `there` is set.
     #[inline]
     pub fn and(self, other: &Trace, there: bool) -> Trace {
         let mask = u64::from(there).wrapping_neg();
@@ -122,7 +122,7 @@ pub(super) struct Cube {
 }
 
 impl Cube {
-    /// The tables for a BCube; `None` where it has more than [`LEVELS`] levels.
+    /// The tables for a BCube; `None` if it has more than [`LEVELS`] levels.
     pub fn new(shape: &Shape) -> Option<Cube> {
         let levels = shape.levels;
         (levels <= LEVELS).then(|| Cube {
@@ -154,7 +154,7 @@ impl Cube {
         &self.traces[wrong]
     }
 
-    /// The hops at wrong levels whose both ends are open, each at its end with the source's digit.
+    /// The hops at wrong levels with both ends open, each at its end with the source's digit.
     #[inline]
     pub fn hops(&self, open: u64, wrong: usize) -> u64 {
         alive_hops(open) & (wrong as u64).wrapping_mul(CORNER)
@@ -164,7 +164,7 @@ impl Cube {
     #[inline]
     pub fn leads(&self, hops: u64, to: u64) -> u64 {
         let mut leads = to;
-        // Backwards, a hop a round; the levels of a round do not wait for each other.
+        // Searches backwards, a hop in each round; the levels of a round are independent.
         for _ in 0..LEVELS {
             let [a, b, c, d] = [0, 1, 2, 3].map(|level| leads >> (4 << level) & hops >> level);
             leads |= (a | b | c | d) & CORNER;
@@ -192,7 +192,7 @@ impl Cube {
         (hops >> (4 * corner) & leading) as usize & !corner & 0xf
     }
 
-    /// The first, in rotated order, of the shortest paths from the source to the destination that
+    /// In rotated order, the first of the shortest paths from the source to the destination that
     /// correct wrong digits only, over `hops`; `leads` are the corners that lead to the
     /// destination. `first` is the level tried first.
     #[inline]

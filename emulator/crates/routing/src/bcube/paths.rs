@@ -31,8 +31,8 @@ pub fn levels_down_from(levels: usize, first: usize) -> impl Iterator<Item = usi
     (0..levels).map(move |step| (first + levels - step) % levels)
 }
 
-/// The path of BuildPathSet that leaves `source` by `level`; empty only where source and
-/// destination agree at that level and no other digit exists there.
+/// The path of BuildPathSet that leaves `source` by `level`; empty only if source and destination
+/// agree at that level and it has no other digit.
 ///
 /// Where the digits differ this is DCRouting; where they agree, AltDCRouting through the neighbour
 /// whose digit at that level is one more, modulo the digits present (the paper's Fig. 4 takes the
@@ -69,8 +69,8 @@ pub fn path_leaving_by(shape: &Shape, source: NodeId, destination: NodeId, level
     );
 }
 
-/// BuildPathSet: the `k + 1` node-disjoint paths between two different servers, by the level they
-/// leave the source by, highest first. A level that has a single digit (a partial BCube with one
+/// BuildPathSet: the `k + 1` node-disjoint paths between two different servers, by the level of
+/// their first hop, highest first. A level that has a single digit (a partial BCube with one
 /// BCube_{k-1}) gives none.
 pub fn build_path_set(shape: &Shape, source: NodeId, destination: NodeId) -> Vec<Hops> {
     let mut set = Vec::with_capacity(shape.levels);

@@ -32,7 +32,7 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    /// Reads off the lines, in time linear in the servers' ports times the digits of a level;
+    /// Builds the lines, in time linear in the servers' ports times the digits of a level;
     /// `None` where a level has more than sixteen digits or there are more than four levels.
     pub fn new(shape: &Shape, live: &Live) -> Option<Lines> {
         let fits = shape.levels <= LEVELS && shape.radix.iter().all(|&radix| radix as usize <= DIGITS);
@@ -69,7 +69,7 @@ pub(super) struct Cut {
     /// The corner without the foreign digit, and the level of that digit.
     pub corner: usize,
     pub level: usize,
-    /// Its lanes and bits of [`Lines`].
+    /// Lanes and bits of that level, as in [`Lines`].
     pub ports: u64,
 }
 
@@ -136,7 +136,7 @@ pub(super) struct Field<'a> {
 }
 
 impl Field<'_> {
-    /// The first, in rotated order, of the substitutes that correct the wrong digits and leave the
+    /// In rotated order, the first of the substitutes that correct the wrong digits and leave the
     /// cube once, at one of `levels`, which must be all wrong or all correct. For correct levels,
     /// the caller guarantees that no shorter path is left; an end may then have no usable port of a
     /// wrong level.
@@ -212,14 +212,14 @@ impl Field<'_> {
         Some(steps)
     }
 
-    /// Fills in the planes of a level; the corners at which they can be entered, a bit each at
-    /// `4 * corner`.
+    /// Fills in the planes of a level. Returns the corners at which they can be entered, a bit each
+    /// at `4 * corner`.
     #[inline]
     fn planes(&self, level: usize, planes: &mut Planes) -> u64 {
         let own = self.shape.digit(self.corners[0], level);
         let turned = self.shape.digit(self.corners[1 << level], level);
         let right = self.wrong >> level & 1 == 0;
-        // A digit that is right so far may also turn to that of the cube's other side.
+        // A correct digit may also change to the digit of the cube's other side.
         let foreign = !(1 << own | u64::from(!right) << turned) & 0xffff;
         let within = self.wrong & !(1 << level);
         let mut joined = [0u64; CORNERS];
@@ -267,7 +267,7 @@ impl Field<'_> {
         planes.ports[corner] >> (16 * level) & 0xffff & open.wrapping_neg()
     }
 
-    /// One where a corner's port is usable.
+    /// A bit is one if a corner's port is usable.
     #[inline]
     fn port(&self, corner: usize, level: usize) -> u64 {
         self.open >> (4 * corner + level) & 1

@@ -13,7 +13,7 @@ use crate::random::Draws;
 /// The path a flow takes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Way {
-    /// The one of BuildPathSet that leaves by this level.
+    /// The path of BuildPathSet that leaves by this level.
     Leaving(usize),
     /// A substitute that corrects the wrong digits in this order.
     Correcting(Order),
@@ -41,13 +41,13 @@ pub(super) struct Probe<'a> {
     open: u64,
     /// Hops of the cube whose switches are taken, each at its end with the source's digit.
     crossed: u64,
-    /// The ports taken outside the cube, and those of them at servers next to the cube.
+    /// The taken ports outside the cube, and among them those at servers next to the cube.
     outside: Taken,
     cuts: Vec<Cut>,
 }
 
 impl<'a> Probe<'a> {
-    /// Looks at everything between two different live servers.
+    /// Collects the state of the cube between two different live servers.
     #[inline]
     pub fn new(
         cube: &'a Cube,
@@ -159,7 +159,7 @@ impl<'a> Probe<'a> {
 
     /// A substitute that leaves the cube at one level, if it is provably the first of the shortest
     /// ones in rotated order; otherwise the least number of hops of any substitute. The caller has
-    /// checked that no path over wrong digits alone is left.
+    /// checked that no path over wrong digits alone exists.
     fn beside(&self, leads: u64, rotation: u32) -> Result<Steps, usize> {
         let one_more = self.wrong.count_ones() as usize + 1;
         let Some(lines) = self.lines else {

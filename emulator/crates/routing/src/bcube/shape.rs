@@ -1,4 +1,4 @@
-//! BCube addresses over a port table: digits, neighbours, and what of a hop is alive.
+//! BCube addresses over a port table: digits, neighbours, and the live parts of a hop.
 
 use cubeyard_topology::address::BcubeAddresses;
 use cubeyard_topology::{NodeId, Topology, TopologySpec};
@@ -28,7 +28,8 @@ pub struct Shape {
     /// The number of digits at each level.
     pub radix: Vec<u32>,
     addresses: BcubeAddresses,
-    /// By `server * levels + level`: searches ask for digits far more often than there are servers.
+    /// By `server * levels + level`: searches read digits much more often than the number of
+    /// servers.
     digits: Vec<u16>,
     ports: PortTable,
 }
@@ -80,7 +81,8 @@ impl Shape {
     #[inline]
     pub fn with_digit(&self, server: NodeId, level: usize, digit: u32) -> NodeId {
         let weight = self.weight(level);
-        // As of the addresses, by the digits kept here: a look-up is cheaper than two divisions.
+        // The same as in the addresses, but from the stored digits: a look-up is cheaper than two
+        // divisions.
         server - self.digit(server, level) * weight + digit * weight
     }
 

@@ -21,7 +21,8 @@ use crate::random::Draws;
 /// Deepening stops this number of hops above the lower bound; then breadth-first search takes over.
 const DEEPENING_SLACK: usize = 3;
 
-/// Nodes (servers and switches) a new path must keep clear of. Paths are short, so a list serves.
+/// Nodes (servers and switches) that a new path must avoid. Paths are short, so a list is
+/// sufficient.
 #[derive(Clone, Debug, Default)]
 pub struct Taken {
     nodes: Vec<NodeId>,
@@ -36,7 +37,7 @@ impl Taken {
         self.maybe = 0;
     }
 
-    /// Takes the inner servers and all the switches of a path.
+    /// Adds the inner servers and all switches of a path.
     pub fn take(&mut self, shape: &Shape, source: NodeId, hops: &[Hop]) {
         let mut at = source;
         for (i, hop) in hops.iter().enumerate() {
@@ -75,8 +76,7 @@ pub(super) fn rotation_of(seed: u64) -> u32 {
     Draws::new(seed).below(1 << 16)
 }
 
-/// The remainder of a rotation: mostly without the division, which a search would wait for again
-/// and again.
+/// The remainder of a rotation, mostly without the division, which would slow down a search.
 #[inline]
 pub(super) fn turned(rotation: u32, count: u32) -> u32 {
     if count.is_power_of_two() {
@@ -237,8 +237,8 @@ impl<'a, P: Fn(NodeId) -> u32> Search<'a, P> {
             .fold(0, |wrong, (level, (a, b))| wrong | u32::from(a != b) << level)
     }
 
-    /// A lower bound on the hops left: one a wrong digit, and two more where the last hop must
-    /// correct a digit that is right so far.
+    /// A lower bound on the hops left: a hop for each wrong digit, and two more if the last hop
+    /// must change a correct digit.
     #[inline]
     fn least_hops(&self, wrong: u32) -> usize {
         let detour = wrong != 0 && wrong & self.entries == 0;
@@ -316,7 +316,7 @@ impl<'a, P: Fn(NodeId) -> u32> Search<'a, P> {
 }
 
 /// The plain search, linear in the network: a shortest path clear of `taken`, over the hops (from,
-/// to, level) that are `alive`; whether there is one. `hops` holds it. `rotation` turns the order
+/// to, level) that are `alive`; whether there is one. `hops` holds it. `rotation` rotates the order
 /// in which levels and digits are tried.
 pub fn shortest_parallel(
     shape: &Shape,
@@ -377,7 +377,7 @@ fn breadth_first(
     }
 }
 
-/// Reads a path off the list of (from, hop) pairs whose last one reached the destination.
+/// Reads a path from the list of (from, hop) pairs, the last of which reached the destination.
 fn trace_back(source: NodeId, came: &[(NodeId, Hop)], hops: &mut Hops) {
     hops.clear();
     let Some(&(mut from, last)) = came.last() else {

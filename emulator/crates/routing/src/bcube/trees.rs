@@ -17,13 +17,13 @@ pub struct TreeEdge {
     pub level: u8,
 }
 
-/// BuildMultipleSPTs: `k + 1` edge-disjoint server spanning trees from `source`, one a level, each
-/// an edge list in which every parent comes before its children. `[bcube §3.5, Fig. 5]`
+/// BuildMultipleSPTs: `k + 1` edge-disjoint server spanning trees from `source`, one for each
+/// level, each an edge list in which every parent comes before its children. `[bcube §3.5, Fig. 5]`
 ///
 /// Repaired: as printed, the first chain of Part I runs on into the source; there (`dim == level`)
-/// the loop must stop one short, at `n - 2` servers. Disjoint are the directed server-switch links;
-/// for `n = 2` a link serves both directions of two trees. A level with a single digit present (a
-/// partial BCube with one BCube_{k-1}) has no tree.
+/// the loop must stop one step earlier, at `n - 2` servers. Disjoint are the directed server-switch
+/// links; for `n = 2` a link serves both directions of two trees. A level with a single digit
+/// present (a partial BCube with one BCube_{k-1}) has no tree.
 pub fn spanning_trees(shape: &Shape, source: NodeId) -> Vec<Vec<TreeEdge>> {
     (0..shape.levels)
         .filter(|&level| shape.radix[level] > 1)
@@ -61,8 +61,8 @@ fn spanning_tree(shape: &Shape, source: NodeId, level: usize) -> Vec<TreeEdge> {
             }
         }
     }
-    // Part II: the servers that share the source's digit at `level` hang on the neighbour one
-    // below.
+    // Part II: the servers that share the source's digit at `level` are children of the neighbour
+    // whose digit is one less.
     for server in 0..shape.servers() {
         if server != source && shape.digit(server, level) == shape.digit(source, level) {
             let parent = step(server, level, shape.radix[level] - 1);

@@ -27,7 +27,7 @@ pub(super) struct Walk {
     alive: Vec<u32>,
 }
 
-/// A path while it is written.
+/// A path under construction.
 struct Trail<'a, const LINKS: usize, const FAILED: bool> {
     links: &'a mut [DirectedLink; LINKS],
     length: usize,
@@ -108,8 +108,8 @@ impl Walk {
         level: usize,
         path: &mut Vec<DirectedLink>,
     ) -> bool {
-        // The same code several times: for a known number of levels its loops are unrolled, and its
-        // links copied at once.
+        // The same code for several numbers of levels, so that loops are unrolled and links copied
+        // at once.
         match (self.levels, self.alive.is_empty()) {
             (4, true) => self.leaving::<10, false>(4, source, destination, level, path),
             (4, false) => self.leaving::<10, true>(4, source, destination, level, path),
@@ -141,8 +141,8 @@ impl Walk {
         if first == from[level] {
             return false;
         }
-        // Every hop is written and kept only if it goes anywhere: which digits differ is chance,
-        // and a branch guessed wrong costs more than the two look-ups.
+        // Every hop is written, and kept only if it changes the server: differing digits are
+        // random, and a mispredicted branch costs more than the two look-ups.
         let start = path.len();
         path.extend_from_slice(&[0; LINKS]);
         let Some(links) = path[start..].first_chunk_mut() else {
@@ -184,13 +184,14 @@ impl Walk {
         }
     }
 
-    /// Appends BCubeRouting's path with the permutation `k, k-1, ..., 0`; whether it is alive.
+    /// Appends BCubeRouting's path with the permutation `k, k-1, ..., 0`; and returns whether it is
+    /// alive.
     #[inline(always)]
     pub fn fixed(&self, source: NodeId, destination: NodeId, path: &mut Vec<DirectedLink>) -> bool {
         let from = &self.parts[source as usize * self.levels..][..self.levels];
         let to = &self.parts[destination as usize * self.levels..][..self.levels];
-        // In an all-to-all consecutive flows differ in the same digits: here a branch is guessed
-        // right.
+        // In an all-to-all, consecutive flows differ in the same digits, so branches are predicted
+        // well.
         let (mut at, mut dead) = (source, 0);
         for level in (0..self.levels).rev() {
             if from[level] != to[level] {

@@ -30,8 +30,8 @@ pub struct Broadcast {
     pub packets: u64,
 }
 
-/// Broadcasts from `source` to its DCell_`scope`: everyone there whom live parts join to it
-/// receives.
+/// Broadcasts from `source` to its DCell_`scope`: all servers that live parts connect to it receive
+/// the packet.
 pub fn dcell_broadcast(shape: &Shape, source: NodeId, scope: usize, failures: &Failures) -> Broadcast {
     let scope = scope.min(shape.k());
     let mut broadcast = Broadcast::default();
@@ -67,7 +67,7 @@ pub fn dcell_broadcast(shape: &Shape, source: NodeId, scope: usize, failures: &F
             broadcast.deliveries.push(delivery);
         }
     }
-    // The source holds the packet already.
+    // The source already has the packet.
     broadcast.deliveries.remove(0);
     broadcast
 }

@@ -61,7 +61,7 @@ pub struct Dfr {
     shape: Shape,
     failures: Failures,
     options: DfrOptions,
-    /// By server, its view of its DCell_b; empty where all together would take too much memory.
+    /// By server, its view of its DCell_b; empty if all views would take too much memory.
     views: Vec<OnceLock<Group>>,
     near: NearPaths,
     by_stretches: bool,
@@ -87,8 +87,8 @@ impl Dfr {
         let group_servers = shape.size(options.group_level.min(shape.k()));
         let keeps = u64::from(shape.servers()).saturating_mul(group_servers) <= MAX_KEPT_VIEWS;
         let kept = if keeps { shape.servers() } else { 0 };
-        // Whether a server's decision reaches as far as a stretch of the paths that are kept: to
-        // the end of its DCell_1.
+        // Whether a server decides for the same part of the path that is cached: to the end of its
+        // DCell_1.
         let by_stretches = options.group_level.min(shape.k()) == shape.k().min(1);
         Some(Dfr {
             near: NearPaths::new(&shape, &failures, by_stretches),
@@ -196,8 +196,8 @@ impl Dfr {
                     drawn += stretch.draws;
                 }
                 Some(_) => {
-                    // No packet was rerouted so far: from here on it is as if the packet began
-                    // here, if its view begins here too.
+                    // The packet has not been rerouted: the rest of its path is the path of a
+                    // packet that starts here, if its view starts here too.
                     let (from, keep) = if self.by_stretches {
                         (at, kept)
                     } else {
@@ -219,8 +219,7 @@ impl Dfr {
         Ok(())
     }
 
-    /// Appends the links of a packet's path as far as one decision reaches, if they are known and
-    /// alive.
+    /// Appends the links of a packet's path for one decision, if they are cached and alive.
     #[inline(never)]
     fn stretch(&self, from: NodeId, target: NodeId, links: &mut Vec<DirectedLink>) -> Option<Stretch> {
         if !self.by_stretches {
@@ -287,9 +286,8 @@ impl Dfr {
         }
     }
 
-    /// The hops that a packet takes where each server decides for itself by destination, as tables
-    /// do: ties are chosen by a hash of the target. Appended to `hops`; they may visit a server
-    /// twice.
+    /// The hops of a packet if each server decides by destination, as tables do: ties are chosen by
+    /// a hash of the target. They are appended to `hops` and may visit a server twice.
     ///
     /// # Errors
     /// Why there is no path.

@@ -12,11 +12,11 @@ use crate::failures::Failures;
 pub struct Group {
     first: NodeId,
     level: usize,
-    /// Servers reached and how, nearest first.
+    /// Reached servers with their predecessors, nearest first.
     reached: Vec<Reached>,
     /// Position in `reached` by server, `u32::MAX` when not reached.
     position: Vec<u32>,
-    /// The servers one hop nearer, by position in `reached`, and where each one's end; empty unless
+    /// The servers one hop nearer, by position in `reached`, and the end of each list; empty unless
     /// [`Group::index`] was called.
     nearer: Vec<Nearer>,
     nearer_ends: Vec<u32>,
@@ -41,7 +41,7 @@ struct Reached {
 }
 
 impl Group {
-    /// The search of a server's DCell_1, or of the whole DCell where it is smaller, with an index.
+    /// The search of a server's DCell_1, or of the whole DCell if that is smaller, with an index.
     pub(super) fn indexed_around(shape: &Shape, failures: &Failures, from: NodeId) -> Group {
         let alive = |from, to, level| shape.hop_alive(from, to, level, failures);
         let mut group = Group::default();
@@ -122,9 +122,9 @@ impl Group {
             .map(|item| (item.hop.server, item.before as usize, item.hop.level))
     }
 
-    /// Appends the hops of a shortest path to a server of this DCell_b; whether it was reached.
-    /// Where several servers are one hop nearer, `ties` chooses. `shape` and `alive` are those of
-    /// the search.
+    /// Appends the hops of a shortest path to a server of this DCell_b; returns whether it was
+    /// reached. If several servers are one hop nearer, `ties` chooses. `shape` and `alive` are
+    /// those of the search.
     pub fn path_to(
         &self,
         shape: &Shape,
@@ -181,9 +181,9 @@ impl Group {
         true
     }
 
-    /// Keeps for every server which are one hop nearer, so that [`Group::path_to`] need not look at
-    /// all neighbours again. `shape` and `alive` are those of the search. Linear in the DCell_b's
-    /// links.
+    /// Stores for every server the servers one hop nearer, so that [`Group::path_to`] does not
+    /// search all neighbours again. `shape` and `alive` are those of the search. Linear in the
+    /// DCell_b's links.
     pub fn index(&mut self, shape: &Shape, alive: impl Fn(NodeId, NodeId, usize) -> bool) {
         let mut nearer = Vec::new();
         let ends = (0..self.reached.len()).map(|at| {
@@ -201,7 +201,7 @@ impl Group {
         Some(&self.nearer[start as usize..end as usize])
     }
 
-    /// The servers one hop nearer than the one at a position, over links that are alive.
+    /// The servers one hop nearer than the server at a position, over live links.
     fn nearer_than<'a>(
         &'a self,
         shape: &'a Shape,
@@ -220,7 +220,8 @@ impl Group {
             })
     }
 
-    /// The servers of this DCell_b that are wired to one of it, each with the level of the link.
+    /// The servers of this DCell_b that are wired to one of its servers, each with the level of the
+    /// link.
     fn neighbours<'a>(
         &self,
         shape: &'a Shape,
