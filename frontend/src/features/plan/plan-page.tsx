@@ -199,7 +199,7 @@ function usePlanDocument() {
   return { opened, spec, past, saved, dirty, name };
 }
 
-/** The handles of the drawings, which printing needs too, and the last drawn state. */
+/** The handles of the drawings, also for printing, and the last drawn state. */
 function usePictures(computed: Computed | undefined, canvas: RefObject<PlanCanvasHandle | null>) {
   const elevations = useRef<PlanCanvasHandle | null>(null);
   const handles = useMemo(() => [canvas, elevations], [canvas]);
@@ -207,7 +207,7 @@ function usePictures(computed: Computed | undefined, canvas: RefObject<PlanCanva
   return { canvas, elevations, handles, drawn, setDrawn, readyMs: useReadyMs(computed) };
 }
 
-/** The tab's title; and other pages lead back here. */
+/** Sets the tab's title, and the plan to which other pages return. */
 function usePageTitle(name: string): void {
   const href = useRouterState({ select: (state) => state.location.href });
   useEffect(() => {

@@ -14,7 +14,7 @@ export interface Actions {
   crew: () => Promise<void>;
   asBuilt: () => Promise<void>;
   fit: () => void;
-  /** Saves the picture on screen, all of it. */
+  /** Saves the complete picture, not only its visible part. */
   picture: (kind: "svg" | "png") => Promise<void>;
   exportAs: (format: ExportFormat) => void;
   formats: ExportFormat[] | undefined;

@@ -29,9 +29,12 @@ import {
 } from "./points";
 import { type Reference, useFailurePoints, useRackFailure } from "./use-failure-points";
 
-/** The plan has to rest for so long before anything is computed: the drawing comes first. */
+/**
+ * The plan must be unchanged for this time before a prediction starts, because the drawing has
+ * priority.
+ */
 const QUIET_MS = 800;
-/** The slider must be still for this long before the point under it is computed. */
+/** The slider must be still for this time before its point is computed. */
 const SLIDER_QUIET_MS = 300;
 const RACK = "rack";
 
@@ -84,7 +87,7 @@ function ToLife({ spec }: { spec: Computed["spec"] }) {
   );
 }
 
-/** Whether the section was on screen: nothing is computed for one that nobody sees. */
+/** Whether the section was on screen: nothing is computed before that. */
 function useSeen() {
   const mark = useRef<HTMLDivElement>(null);
   const [seen, setSeen] = useState(false);

@@ -31,7 +31,7 @@ test("a network without switches offers none", () => {
   expect(kindsOf({ switches: 0 }).map(({ value }) => value)).toEqual(["server", "link"]);
 });
 
-test("a fault for a share, for a rack, and none for none", () => {
+test("a fault for a share and for a rack, and no fault for no failure", () => {
   expect(faultsOf({ kind: "link", ratio: 0.1 })[0]).toMatchObject({
     target: { kind: "link", ratio: 0.1 },
   });

@@ -26,7 +26,7 @@ export const SEED = 7;
 /** The failed part: a share of a kind, or one rack. */
 export type Failure = { kind: FailureKind; ratio: number } | { rack: string };
 
-/** The fault of a question; none where nothing fails. */
+/** The fault of a request; none if nothing fails. */
 export function faultsOf(failure: Failure): FaultRequest[] {
   if ("rack" in failure) return [{ kind: "down", at_secs: 0, target: { names: [failure.rack] } }];
   if (failure.ratio === 0) return [];
@@ -38,13 +38,13 @@ export type Points = ReadonlyMap<number, Prediction>;
 
 export interface Value {
   gbps: number;
-  /** The shares between which it was interpolated; null for one that was computed. */
+  /** The shares between which it was interpolated; null if it was computed. */
   between: readonly [number, number] | null;
 }
 
 /**
- * Throughput at a share: computed, or on the line between the nearest that were; null until there
- * is one on each side.
+ * Throughput at a share: computed, or interpolated between the nearest computed shares; null until
+ * there is one on each side.
  */
 export function abtAt(points: Points, ratio: number): Value | null {
   const exact = points.get(ratio);
@@ -58,7 +58,7 @@ export function abtAt(points: Points, ratio: number): Value | null {
   return { gbps: a.abt_gbps + share * (b.abt_gbps - a.abt_gbps), between: [low, high] };
 }
 
-/** Shares as the slider counts them, without the noise of adding hundredths. */
+/** Shares in the slider's steps, without the rounding errors of adding hundredths. */
 export const onGrid = (ratio: number): number => Math.round(ratio / STEP) / Math.round(1 / STEP);
 
 /**

@@ -16,10 +16,10 @@ import {
 
 export type Reference = components["schemas"]["ReferenceNetwork"];
 
-/** A network to ask about. */
+/** A network to predict. */
 interface Network {
   spec: object;
-  /** Rate of every link; null for the plan's own. */
+  /** Rate of every link; null for the plan's rates. */
   linkGbps: number | null;
 }
 
@@ -33,7 +33,7 @@ const NOTHING: Curves = { plan: new Map(), reference: new Map() };
 
 const PREDICTIONS = "under-failure";
 
-/** One prediction, kept for as long as the page is open: the same question has the same answer. */
+/** A prediction, cached as long as the page is open: equal requests have equal results. */
 function prediction({ spec, linkGbps }: Network, failure: Failure) {
   const body = {
     plan: spec as Record<string, unknown>,

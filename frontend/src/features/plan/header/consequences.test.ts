@@ -26,7 +26,7 @@ test("an enclosure that changed by itself is reported, a chosen one is not", () 
   expect(consequences(before, known(BCUBE, 2048, "rows", "rows"))).toEqual([]);
 });
 
-test("a number of servers that was typed, and another family, are no surprise", () => {
+test("a typed number of servers, and another family, are not reported", () => {
   const before = known(BCUBE, 2048, "container-40ft");
   expect(consequences(before, known({ ...BCUBE, servers: 1024 }, 1024, "container-40ft"))).toEqual([]);
   expect(consequences(before, known({ family: "dcell", n: 4, k: 1 }, 20, "rows"))).toEqual([]);

@@ -22,7 +22,7 @@ const ENCLOSURES: Record<string, string> = {
   rows: "open rows",
   "container-20ft": "20 ft container",
   "container-40ft": "40 ft container",
-  custom: "enclosure of your own",
+  custom: "custom enclosure",
 };
 
 /**

@@ -4,7 +4,7 @@ import { finishedJob, type Job, type JobCalls } from "./export-job";
 const job = (state: Job["state"], progress: number): Job =>
   ({ id: "j1", state, progress, error: null, result_url: state === "done" ? "/file" : null }) as Job;
 
-/** A server that gives these states one after the other. */
+/** A server that returns these states one after the other. */
 function server(...states: Job[]): JobCalls & { cancel: ReturnType<typeof vi.fn> } {
   const next = () => Promise.resolve(states.length > 1 ? states.shift()! : states[0]!);
   return { read: next, cancel: vi.fn(() => Promise.resolve()) };

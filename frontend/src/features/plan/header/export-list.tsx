@@ -54,7 +54,7 @@ export default function ExportList({
   );
 }
 
-/** One format: its button, and how far its file is or how large it was. */
+/** A format: its button, and the progress or the size of its file. */
 function FormatItem({
   format,
   spec,
@@ -142,7 +142,7 @@ function ExportProgress({
   );
 }
 
-/** The call that makes this file, for the command line. */
+/** The command that makes this file. */
 function exportRequest(
   format: ExportFormat,
   spec: PlanSpec,

@@ -19,7 +19,7 @@ export function PlanActions({
   predict: () => Promise<void>;
   emulate: () => Promise<void>;
   share: () => Promise<void>;
-  /** More of them, before the last. */
+  /** Further buttons before the last. */
   children: ReactNode;
 }) {
   const canUndo = usePlan((state) => state.history.past.length > 0);

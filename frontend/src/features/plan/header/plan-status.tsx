@@ -5,7 +5,7 @@ import styles from "./plan-status.module.css";
 import { RunningWords } from "./running-words";
 import type { Running } from "./use-export";
 
-/** The line at the foot: how long the plan took, whether it is saved, and what made it. */
+/** The line at the foot: computing time of the plan, whether it is saved, and the engine. */
 export function PlanStatus({
   summary,
   planning,

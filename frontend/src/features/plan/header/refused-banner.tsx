@@ -16,7 +16,7 @@ export function RefusedBanner({
   onRetry,
 }: {
   error: unknown;
-  /** The spec of the drawing that stays. */
+  /** The spec of the drawing that remains on screen. */
   valid: PlanSpec;
   findings: Finding[];
   onRetry: () => void;

@@ -9,7 +9,7 @@ import { formatDate } from "../../shared/dates";
 import common from "./common.module.css";
 import styles from "./revision-menu.module.css";
 
-/** Earlier revisions: look at one, or make its content the plan's again. */
+/** Earlier revisions: view one, or revert the plan to it. */
 export default function RevisionMenu({
   id,
   revision,

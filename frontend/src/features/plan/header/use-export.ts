@@ -1,4 +1,4 @@
-/** Making a file of the plan and following it while it streams. */
+/** Makes a file of the plan and follows its progress. */
 import { useQuery } from "@tanstack/react-query";
 import { useRef, useState } from "react";
 import { api, call, errorOf, requestTo, take } from "@/api/client";
@@ -43,9 +43,9 @@ export function useExportFormats() {
 }
 
 /**
- * Exports the plan as it is drawn now, read as a stream: the saved revision if there is one, with
- * its prices, else the spec in one stateless call. The server answers a large export of a saved
- * plan with a job, which is followed.
+ * Exports the plan on screen as a stream: the saved revision with its prices if there is one, else
+ * the spec in a stateless call. The server answers a large export of a saved plan with a job, which
+ * is followed.
  */
 export function useExport(spec: PlanSpec, name: string, saved: { id: string; revision: number } | null) {
   const [running, setRunning] = useState<Running | null>(null);

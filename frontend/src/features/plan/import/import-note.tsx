@@ -12,7 +12,7 @@ import { useOpenedFile } from "./use-import";
 export function ImportNote({ computed }: { computed: Computed }) {
   const file = useOpenedFile((state) => state.file);
   const shown = file !== null && sameSpec(computed.spec, file.spec);
-  // The plan goes by the file's name for it, until somebody names it otherwise.
+  // The plan has the name from the file until the user renames it.
   useEffect(() => {
     const { saved, draftName, rename } = usePlan.getState();
     if (shown && file.name && !saved && draftName === UNTITLED) rename(file.name);

@@ -22,7 +22,7 @@ export function Splitter({ top, bottom, label }: { top: ReactNode; bottom: React
     try {
       localStorage.setItem(KEY, String(share));
     } catch {
-      // The share then lasts as long as the page.
+      // The division is kept as long as the page is open.
     }
   }, [share]);
   const set = (next: number) => setShare(Math.min(MAX, Math.max(MIN, next)));

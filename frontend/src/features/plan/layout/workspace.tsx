@@ -1,5 +1,5 @@
 /**
- * The middle of the page: the drawing above the tables; before there is a plan, why there is none.
+ * The middle of the page: the drawing above the tables; before a plan exists, the reason.
  */
 import { Link } from "@tanstack/react-router";
 import type { RefObject } from "react";
@@ -19,7 +19,7 @@ interface WorkspaceProps {
   computed: Computed;
   model: PlanModel;
   marked: ReturnType<typeof useSelection>;
-  /** The drawing is of an earlier spec. */
+  /** The drawing shows an earlier spec. */
   stale: boolean;
   canvas: RefObject<PlanCanvasHandle | null>;
   elevations: RefObject<PlanCanvasHandle | null>;

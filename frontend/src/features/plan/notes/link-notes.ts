@@ -1,7 +1,7 @@
 /**
- * Notes in a link that carries the plan itself. Notes are kept with a saved plan; a link to edits
- * that are not saved leads to no saved plan, so it takes copies of the open notes along, with who
- * wrote them and when.
+ * Notes in a link that carries the plan itself. Notes are kept with a saved plan; a link to unsaved
+ * edits does not refer to a saved plan, so it contains copies of the open notes, with authors and
+ * times.
  */
 import type { Note } from "@/api/types";
 import { fitsLink, pack, unpack } from "../../shared/share";

@@ -121,7 +121,7 @@ function LinkNotes({ model, select, code, saved }: Props & { code: string; saved
       const place = placeOf(model, selectionOf(model, note));
       if (place) last = await pinToPlan(saved!.id, saved!.revision, place as Place, signed(note));
     }
-    if (!last) throw new Error("None of these notes is pinned to something that this plan has.");
+    if (!last) throw new Error("None of these notes is pinned to an item of this plan.");
     return last;
   });
   return (
@@ -134,7 +134,7 @@ function LinkNotes({ model, select, code, saved }: Props & { code: string; saved
       }
     >
       <p className={styles.muted} role="status">
-        {read.isError ? read.error.message : "Copies, made when the link was. They are not saved here."}
+        {read.isError ? read.error.message : "Copies, made together with the link. They are not saved here."}
       </p>
       {list.length > 0 && (
         <ul className={styles.list}>
@@ -160,7 +160,7 @@ function LinkNotes({ model, select, code, saved }: Props & { code: string; saved
               keep.mutate("", {
                 onSuccess: () => {
                   setSearch({ notes: undefined });
-                  toast("The notes of the link are kept with this plan");
+                  toast("The notes of the link are stored with this plan");
                 },
               })
             }

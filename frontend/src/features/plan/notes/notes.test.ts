@@ -58,7 +58,7 @@ test("a note is found at its pin, and on a cable by the cable's ends, even if it
   });
 });
 
-test("what the plan does not have is not selected", () => {
+test("items that the plan does not have are not selected", () => {
   expect(selectionOf(model, note({ kind: "rack", name: "R99" }))).toBeNull();
   expect(selectionOf(model, note({ kind: "device", name: "99999" }))).toBeNull();
   expect(selectionOf(model, note({ kind: "device", name: model.devices.hosts[3]! }))).toBeNull();
@@ -69,7 +69,7 @@ test("what the plan does not have is not selected", () => {
   ).toBeNull();
 });
 
-test("a selected thing has its own notes, and several things have none", () => {
+test("a single selected item has notes, several items have none", () => {
   const rack = note({ kind: "rack", name: model.racks.names[0]! });
   const cable = traceOf(model, 0)[0]!.cable;
   const notes = [rack, onCable(cable), note({ kind: "device", name: model.devices.names[0]! })];
@@ -97,7 +97,7 @@ test("open notes on the plan travel in a link with their authors, others do not"
   expect(await packNotes(Array.from({ length: MAX_LINK_NOTES + 1 }, () => notes[0]!))).toBeNull();
 });
 
-test("what is no note in a link is left out, and a damaged link is refused", async () => {
+test("invalid notes in a link are left out, and a damaged link is refused", async () => {
   const good = { kind: "rack", name: "R00", ends: null, text: "x", by: "y", at: "2026-11-23T10:00:00Z" };
   const bad = [
     { ...good, kind: "castle" },
@@ -113,7 +113,7 @@ test("what is no note in a link is left out, and a damaged link is refused", asy
   await expect(unpackNotes("1broken")).rejects.toThrow("damaged");
 });
 
-test("open notes are marked on the floor, one mark a thing, those at one place above each other", () => {
+test("open notes are marked on the floor: a mark for each item, stacked if at the same place", () => {
   const rack = { kind: "rack" as const, name: model.racks.names[0]! };
   const inside = model.devices.rack.indexOf(0);
   const pins = floorPins(model, [

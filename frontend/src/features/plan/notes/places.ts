@@ -42,13 +42,13 @@ export function selectionOf(model: PlanModel, { anchor }: Pick<Note, "anchor">):
   return row ? { kind, ids: [row.cable] } : null;
 }
 
-/** By its name alone: a host name may be another device's name. */
+/** Searched only by name, because a host name may be another device's name. */
 function deviceByName(model: PlanModel, name: string | null): number | null {
   const device = name === null ? undefined : deviceIndex(model).get(name);
   return device !== undefined && model.devices.names[device] === name ? device : null;
 }
 
-/** The notes on a selected thing. */
+/** The notes on a selected item. */
 export function notesOn(model: PlanModel, notes: readonly Note[], place: Place): Note[] {
   return notes.filter((note) => {
     if (note.anchor.kind !== place.kind) return false;

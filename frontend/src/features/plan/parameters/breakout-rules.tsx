@@ -1,6 +1,6 @@
 /**
- * Levels whose links share breakout cables: which level, how many links to a cable, which switch
- * has the one plug.
+ * Levels whose links share breakout cables: the level, the number of links of a cable, and the
+ * switch with the single plug.
  */
 import { Button, IconButton } from "@/ui/button";
 import { Field, Select } from "@/ui/form";
@@ -33,7 +33,7 @@ export function rulesOf(spec: PlanSpec): Rule[] {
   }));
 }
 
-/** The level that a new rule takes: the first one that has none. */
+/** The level of a new rule: the first level without a rule. */
 const freeLevel = (rules: readonly Rule[]): number =>
   LEVELS.find((level) => rules.every((rule) => rule.level !== level)) ?? 0;
 

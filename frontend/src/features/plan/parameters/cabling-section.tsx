@@ -7,7 +7,7 @@ import { BreakoutRules } from "./breakout-rules";
 import styles from "./cabling-section.module.css";
 import { ChoiceField, NumberOptions, type SpecProps } from "./option-fields";
 
-/** Which cables are bought, at whose prices. */
+/** The cables to order, and the price book. */
 export function CablingSection({ books, pin, ...props }: SpecProps & { books: Book[]; pin: number | null }) {
   const { spec, resolved } = props;
   const takeLatestPrices = usePlan((state) => state.takeLatestPrices);

@@ -22,7 +22,7 @@ test("another n or k keeps whole groups", () => {
   expect(withBcubeSize({ family: "bcube", n: 8, k: 3 }, "n", 4)).toEqual({ family: "bcube", n: 4, k: 3 });
 });
 
-test("lists are read as people write them", () => {
+test("lists are read with and without spaces", () => {
   expect(parseList("10, 25")).toEqual([10, 25]);
   expect(parseList("10")).toBe(10);
   expect(parseList(" ")).toBeUndefined();

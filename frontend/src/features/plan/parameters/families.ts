@@ -1,6 +1,6 @@
 /**
- * The topology families as the engine describes them (GET /topologies), read with care, and what
- * the form makes of them.
+ * The topology families as the engine describes them (GET /topologies), checked, and their fields
+ * in the form.
  */
 import type { Json, JsonObject, TopologySpec } from "../../shared/spec";
 
@@ -47,7 +47,7 @@ export function listText(value: Json | undefined): string {
   return value === undefined || value === null ? "" : String(value);
 }
 
-/** Levels above level 0 that the page offers by itself: each is one more port of every server. */
+/** Levels above level 0 that the page offers: each adds a port to every server. */
 const MOST_K = 7;
 
 /** A partial BCube is whole BCube_{k-1} groups with full level-k switches. [bcube §5.1] */
@@ -83,8 +83,8 @@ export function withServers(topology: TopologySpec, servers: number): TopologySp
 }
 
 /**
- * Changing n or k of a BCube keeps its share of groups, at least one, so that stepping through
- * sizes meets no refusal; `servers` typed by hand stays what it is.
+ * Changing n or k of a BCube keeps its share of groups, at least one, so that all steps are valid;
+ * a typed number of `servers` is not changed.
  */
 export function withBcubeSize(topology: TopologySpec, name: "n" | "k", value: number): TopologySpec {
   const before = bcubeGroups(topology);

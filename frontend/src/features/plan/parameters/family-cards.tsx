@@ -24,7 +24,7 @@ const SHORT: Record<string, string> = {
 /** The families to choose from, as radio buttons with a drawing each. */
 export function FamilyCards({ families, spec }: { families: Family[]; spec: PlanSpec }) {
   const replace = usePlan((state) => state.replace);
-  // The latest parameters of each family, so that looking at another family loses nothing.
+  // The latest parameters of each family, so that switching families loses nothing.
   const remembered = useRef(new Map<string, TopologySpec>());
   remembered.current.set(spec.topology.family, spec.topology);
 

@@ -10,7 +10,7 @@ const POLICIES: [string, string][] = [
   ["inter-chassis", "Inter-chassis"],
 ];
 
-/** Which server and which switch goes into which rack. */
+/** The assignment of servers and switches to racks. */
 export function PackagingSection(props: SpecProps) {
   const subways = props.spec.topology.family === "subways";
   return (

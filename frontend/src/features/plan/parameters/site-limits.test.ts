@@ -15,7 +15,7 @@ const power: SiteLimit = {
   basis: "assumed",
 };
 
-test("a limit names the value, the limit and who states it", () => {
+test("a limit names the value, the limit and its source", () => {
   const words = siteLimitWords(power);
   expect(words.look).toBe("warning");
   expect(words.text).toMatch(/^Container 1: power feed 487.*kW, limit 400.*kW\.$/);

@@ -12,10 +12,10 @@ import styles from "./topology-section.module.css";
 
 const CustomSummary = lazy(() => import("../topology-file/custom-summary"));
 
-/** More groups than this are set by the number of servers. */
+/** With more groups than this, the field is the number of servers. */
 const GROUPS_AT_MOST = 64;
 
-/** Which network it is, and its parameters. */
+/** The family of the network, and its parameters. */
 export function TopologySection({
   families,
   spec,
@@ -142,7 +142,7 @@ function GroupsField({ spec }: { spec: PlanSpec }) {
   );
 }
 
-/** Changes one parameter. The size of a BCube takes its number of servers along. */
+/** Changes one parameter. A change of a BCube's size also changes its number of servers. */
 function setParameter(spec: PlanSpec, parameter: Parameter, value: Json | undefined) {
   if (
     spec.topology.family === "bcube" &&

@@ -1,6 +1,6 @@
 /**
  * The parallel paths of two servers, highlighted in the drawing, one by one or all; unplugging a
- * cable moves the path.
+ * cable reroutes the path.
  */
 import { useEffect, useId, useMemo, useRef, useState } from "react";
 import type { PlanModel } from "@/scene/model";
@@ -17,7 +17,7 @@ import styles from "./paths-section.module.css";
 import { type ServerPath, type ServerPaths, usePaths } from "./use-paths";
 
 type Marked = ReturnType<typeof useSelection>;
-/** Which paths are lit: all of them, or one by its place. */
+/** The highlighted paths: all, or one by its index. */
 type Lit = "all" | number;
 
 const REASONS: Record<NonNullable<ServerPaths["reason"]>, string> = {
@@ -185,7 +185,7 @@ function Paths({
   );
 }
 
-/** Selects the cables of the lit paths, unless somebody has selected something else since. */
+/** Selects the cables of the highlighted paths, unless the user has selected another item since. */
 function useLight(
   paths: readonly ServerPath[] | undefined,
   stale: boolean,

@@ -32,7 +32,9 @@ export interface Drawn {
   what: string;
 }
 
-/** The pictures of the plan with their tools: which view, what the colours mean, how many links. */
+/**
+ * The pictures of the plan with their tools: the view, the meaning of colours, the number of links.
+ */
 export function CanvasPanel({
   model,
   selection,
@@ -115,7 +117,7 @@ export function CanvasPanel({
   );
 }
 
-/** Which view, what its colours mean, how many links, and zooming. */
+/** The view, the meaning of its colours, the number of links, and the zoom. */
 function CanvasBar({
   panelId,
   view,
@@ -173,7 +175,7 @@ function CanvasBar({
   );
 }
 
-/** "R00-12A to R05-03": where the ends of a cable are. */
+/** "R00-12A to R05-03": the locations of a cable's ends. */
 const cableEnds = (model: PlanModel, cable: number): string =>
   [model.cables.aDevice[cable]!, model.cables.bDevice[cable]!]
     .map((device) => placeName(model, device))

@@ -3,7 +3,7 @@ import type { Computed } from "../state/preview";
 import { totalsOf } from "../totals/totals";
 import styles from "./print-sheet.module.css";
 
-/** The top of the first printed page, above the drawing: which plan, whose numbers, when. */
+/** The top of the first printed page, above the drawing: plan, engine and date. */
 export default function PrintHead({ computed, name }: { computed: Computed; name: string }) {
   const { summary } = computed;
   return (

@@ -6,8 +6,8 @@ import type { Computed } from "../state/preview";
 import styles from "./print-sheet.module.css";
 
 /**
- * The drawings for paper: vectors in the light theme, made when printing starts, as a canvas is not
- * painted again for it. As images, so that nothing in them is markup of this page.
+ * The drawings for paper: vectors in the light theme, made when printing starts, because a canvas
+ * is not repainted for print. As images, so that nothing in them is markup of this page.
  */
 function Drawings({ handles }: { handles: readonly RefObject<PlanCanvasHandle | null>[] }) {
   const [pictures, setPictures] = useState<string[]>([]);

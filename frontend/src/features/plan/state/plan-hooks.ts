@@ -21,7 +21,7 @@ export function useFamilies() {
   });
 }
 
-/** From the last edit to the frame after its plan was put on screen. */
+/** Time from the last edit to the frame after its plan was shown. */
 export function useReadyMs(computed: Computed | undefined): number | null {
   const [ms, setMs] = useState<number | null>(null);
   useEffect(() => {
@@ -35,8 +35,7 @@ export function useReadyMs(computed: Computed | undefined): number | null {
 }
 
 /**
- * The base for the changes of totals. Summaries are small, so those of the page's whole history are
- * kept.
+ * The base for the changes of totals. Summaries are small, so all of the page's history is kept.
  */
 export function useBase(
   computed: Computed | undefined,

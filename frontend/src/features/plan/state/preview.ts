@@ -1,5 +1,5 @@
 /**
- * From a spec to a computed plan: one stateless call; the newest call wins, and the old picture
+ * Computes a plan from a spec by a stateless call; the newest call wins, and the old picture
  * stays until its result arrives.
  */
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
@@ -15,7 +15,7 @@ export interface Computed {
   scene: Scene;
   bom: Bom;
   cables: Cables;
-  /** From the call's start to its parsed answer. */
+  /** Time from the call's start to its parsed response. */
   callMs: number;
 }
 
@@ -41,7 +41,7 @@ export interface Preview {
   computed: Computed | undefined;
   /** The request is running. */
   pending: boolean;
-  /** Why the spec itself cannot be computed, when it cannot. */
+  /** The error if the spec cannot be computed. */
   error: unknown;
   /** The findings of the spec as it stands, computed or refused. */
   findings: Finding[];

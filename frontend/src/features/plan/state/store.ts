@@ -1,6 +1,6 @@
 /**
- * The plan being edited: its spec with history, and which saved plan it is. The picture comes from
- * preview.ts.
+ * The plan being edited: its spec with history, and the saved plan to which it belongs. The picture
+ * comes from preview.ts.
  */
 import { create } from "zustand";
 import type { Plan, Summary } from "@/api/types";
@@ -41,7 +41,7 @@ interface PlanState {
   patch: (patch: Json) => void;
   undo: () => void;
   redo: () => void;
-  /** Gives up the pinned prices for the latest ones; saving makes it last. */
+  /** Replaces the pinned prices by the latest ones; saving makes this permanent. */
   takeLatestPrices: () => void;
   markSaved: (plan: Plan) => void;
   rename: (name: string) => void;
@@ -95,8 +95,8 @@ export const usePlan = create<PlanState>((set) => {
 });
 
 /**
- * The price book version to plan with: a saved plan's own as long as it names the same book, else
- * the latest.
+ * The price book version to plan with: the saved plan's version as long as the spec names the same
+ * book, else the latest.
  */
 export function pinOf({ saved, pin, history }: PlanState): number | null {
   const named = history.present.catalog;

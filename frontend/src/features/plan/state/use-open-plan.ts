@@ -1,5 +1,5 @@
 /**
- * Which plan the URL means, and keeping URL and store in step: saved id, packed spec, readable
+ * Opens the plan of the URL, and keeps URL and store consistent: saved id, packed spec, readable
  * topology, or the default.
  */
 import { useQueryClient } from "@tanstack/react-query";

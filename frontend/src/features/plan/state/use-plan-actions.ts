@@ -36,8 +36,8 @@ async function planRef(): Promise<string | null> {
 }
 
 /**
- * `hash`: the first digits of the plan's, for names of files and provenance. `canvas` is for the
- * drawing to take.
+ * `hash`: the first digits of the plan's, for names of files and provenance. The drawing attaches
+ * to `canvas`.
  */
 export function usePlanActions(hash: string | undefined) {
   const canvas = useRef<PlanCanvasHandle | null>(null);
@@ -53,7 +53,7 @@ export function usePlanActions(hash: string | undefined) {
       const code = await linkSpec(history.present);
       if (code === null) return toast(SAVE_FIRST, "error");
       url.searchParams.set("spec", code);
-      // Such a link leads to no saved plan, which is what notes are kept with.
+      // Such a link does not refer to a saved plan, and notes belong to saved plans.
       const notes = saved && (await copiedNotes(saved));
       if (notes) url.searchParams.set("notes", notes);
     }

@@ -24,7 +24,7 @@ export function usePlanSearch(): [PlanSearch, (change: Partial<PlanSearch>) => v
   return [search, set];
 }
 
-/** Keeps the URL's `sel` and the store alike; call once, in the page. */
+/** Keeps the URL's `sel` and the store equal; call once, in the page. */
 export function useSelectionInUrl(): void {
   const [search, set] = usePlanSearch();
   const named = useSelectionName((state) => state.named);

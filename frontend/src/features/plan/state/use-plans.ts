@@ -13,7 +13,7 @@ export function useRecentPlans(limit = 12) {
   });
 }
 
-/** A link to a spec nobody saved. */
+/** A link to an unsaved spec. */
 export function useOpenSpec() {
   const navigate = useNavigate();
   return async (spec: PlanSpec) => {

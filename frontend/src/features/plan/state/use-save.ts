@@ -17,7 +17,7 @@ function say(error: unknown) {
   else toast(error instanceof Error ? error.message : String(error), "error");
 }
 
-/** Takes a plan that the server has saved as the open one, at its own address. */
+/** Makes a plan that the server has saved the open plan, at its address. */
 function useSettle(adopt: (id: string) => void) {
   const navigate = useNavigate();
   const client = useQueryClient();
@@ -86,7 +86,7 @@ function useRevert(settle: Settle) {
             body: { revision, base_revision: saved.headRevision },
           }),
         );
-        // The reverted content is one more planning edit: Ctrl-Z takes it back in the page.
+        // The reverted content is one more planning edit: Ctrl-Z undoes it on the page.
         usePlan.getState().replace(savedOf(plan).spec, "revert");
         await settle(plan);
       } catch (error) {

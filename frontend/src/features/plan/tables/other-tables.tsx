@@ -165,7 +165,10 @@ export function rackColumns(model: PlanModel): Column[] {
   ];
 }
 
-/** Power by rack: its share of the plan, per unit in use, and room to the limit when one is set. */
+/**
+ * Power by rack: its share of the plan, per unit in use, and the reserve below the limit, if one is
+ * set.
+ */
 export function powerColumns(model: PlanModel, limitWatts: number | null): Column[] {
   const { racks } = model.scene;
   const total = racks.power_watts.reduce((sum, watts) => sum + watts, 0);

@@ -1,4 +1,4 @@
-/** Which columns and rows each table of a plan has, filtered by the selection and by text. */
+/** The columns and rows of each table of a plan, filtered by the selection and by text. */
 import { useMemo } from "react";
 import type { PlanModel } from "@/scene/model";
 import type { Highlight } from "@/scene/selection";

@@ -1,4 +1,4 @@
-/** The dialog for networks of other programs: whether it is open, and with which file. */
+/** The dialog for networks of other programs: whether it is open, and its file. */
 import { create } from "zustand";
 import { textOf } from "@/ui/file-text";
 

@@ -13,7 +13,7 @@ export interface Answers {
 
 export const NO_ANSWERS: Answers = { servers: "", switches: "", linkGbps: null, rateUnit: "" };
 
-/** The server takes no larger ones. */
+/** The largest file that the server accepts. */
 const MOST_BYTES = 32 * 1024 * 1024;
 
 export async function readTopology(file: File, answers: Answers): Promise<ImportedTopology> {
