@@ -204,8 +204,8 @@ mod tests {
         assert!(between.error.unwrap().1 < 0.1, "{:?}", between.error);
     }
 
-    /// With two kinds of states of equal shares, where one kind loses twice as much, ranks
-    /// alternate regularly between both sides of the curve.
+    /// With two kinds of states of equal shares, if the loss of one kind is twice that of the
+    /// other, ranks alternate regularly between both sides of the curve.
     #[test]
     fn places_spread_as_the_states_do() {
         let known: Vec<Known> = (1..60)

@@ -1,5 +1,5 @@
-//! The most paths between two servers that share no device between their ends, and of these sets
-//! the one of the least total length. BCube builds such paths from addresses [bcube §3.2]; this
+//! The most paths between two servers that share no device between their ends, and among such sets,
+//! the set with the least total length. BCube builds such paths from addresses [bcube §3.2]; this
 //! search finds them in any network, with failures.
 //!
 //! A server with one cable shares its switch among all its paths: the paths then part at that
@@ -15,10 +15,10 @@ use crate::failures::Failures;
 use crate::multipath::PathSet;
 use crate::path::{DirectedLink, NoPath, a_to_b, b_to_a, ends_alive};
 
-/// No link, or no state that a search came from.
+/// No link, or no previous state of a search.
 const NONE: u32 = u32::MAX;
 
-/// The paths, the shortest first, and those of one length by their links.
+/// The paths, the shortest first, and paths of equal length in the order of their links.
 ///
 /// Each path found costs one search: `O(paths * links * log nodes)`, at most as many paths as a
 /// server has ports.
@@ -62,7 +62,7 @@ pub fn disjoint_paths(
     }
 }
 
-/// The live part of a network: which links carry, and which nodes relay.
+/// The live part of a network: live links, and nodes that relay.
 struct Live<'a> {
     topology: &'a Topology,
     failures: &'a Failures,
@@ -131,14 +131,14 @@ impl End {
 /// (Suurballe's method).
 ///
 /// A node has two states: `2 v`, entered, and `2 v + 1`, about to be left. On a path found before,
-/// a node that is entered can only go back over that path, which takes a link of it away.
+/// a node that is entered can only go back over that path, which removes a link of that path.
 struct Search<'a> {
     network: &'a Live<'a>,
     first: NodeId,
     last: NodeId,
     /// By node on a path: the direction by which the path enters it. For the last node unused.
     entered_by: Vec<u32>,
-    /// By direction: whether a path takes it.
+    /// By direction: whether a path uses it.
     taken: Vec<bool>,
     /// Johnson's potentials, by state: they keep the costs of going back at 0 or above.
     potential: Vec<u32>,
@@ -187,7 +187,7 @@ impl<'a> Search<'a> {
         true
     }
 
-    /// Takes a direction of a link, or releases the opposite one.
+    /// Uses a direction of a link, or releases the opposite one.
     fn take(&mut self, direction: DirectedLink, before: u32, state: u32) {
         let back = (direction ^ 1) as usize;
         if self.taken[back] {
@@ -228,7 +228,7 @@ impl<'a> Search<'a> {
             if entered_by == NONE {
                 self.reach(state, distance, 2 * node + 1, NONE, 0, queue);
             } else {
-                // Back over the path that enters here: it no longer takes that link.
+                // Back over the path that enters here: it no longer uses that link.
                 let links = self.network.topology.links();
                 let link = (entered_by / 2) as usize;
                 let previous = if entered_by.is_multiple_of(2) {
@@ -247,7 +247,7 @@ impl<'a> Search<'a> {
             }
         }
         if entered_by != NONE && node != self.first {
-            // A node whose way out was given back may give its way in back too.
+            // A node whose link out was released may release its link in too.
             self.reach(state, distance, 2 * node, NONE, 0, queue);
         }
     }

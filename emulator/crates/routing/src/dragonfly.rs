@@ -85,8 +85,7 @@ impl DragonflyRouting {
         Some(Some(self.step(from, port)?.1))
     }
 
-    /// The links from a group to another that a router can take, by the router that has them and
-    /// the one that they lead to.
+    /// The links from a group to another that a router can take, by the router at each end.
     fn crossings(&self, from: NodeId, group: u32) -> impl Iterator<Item = (NodeId, NodeId, DirectedLink)> {
         let near = self.group_of(from);
         let others = self.groups - 1;
@@ -122,7 +121,7 @@ impl DragonflyRouting {
         Some(far)
     }
 
-    /// Appends the minimal way between two routers.
+    /// Appends the minimal path between two routers.
     fn minimal_way(
         &self,
         from: NodeId,

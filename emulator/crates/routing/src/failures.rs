@@ -26,7 +26,7 @@ impl BitSet {
         self.words[item as usize / 64] >> (item % 64) & 1 == 1
     }
 
-    /// Adds `item`; whether it was new.
+    /// Adds `item`, and returns whether it was new.
     pub fn insert(&mut self, item: u32) -> bool {
         let word = &mut self.words[item as usize / 64];
         let bit = 1u64 << (item % 64);
@@ -46,7 +46,7 @@ impl BitSet {
         there
     }
 
-    /// How many items are in the set.
+    /// Number of items in the set.
     pub fn len(&self) -> u32 {
         self.count
     }
@@ -82,7 +82,7 @@ pub enum FailureKind {
     Link,
 }
 
-/// The failed nodes and links of a network. A failed node takes its links with it.
+/// The failed nodes and links of a network. The links of a failed node fail too.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failures {
     nodes: BitSet,
@@ -152,7 +152,7 @@ impl Failures {
         self.nodes.contains(node)
     }
 
-    /// Whether the link itself has failed. Its ends may have failed too; this does not count them.
+    /// Whether the link itself has failed, regardless of its ends.
     #[inline]
     pub fn link_failed(&self, link: u32) -> bool {
         self.links.contains(link)

@@ -19,8 +19,8 @@ use crate::random::{Draws, mix};
 /// which avoids an unpredictable branch.
 const CANDIDATES: usize = 4;
 
-/// Random draws before all choices are listed: with at most a fifth of the switches gone, far more
-/// than enough for all but flows with next to no path.
+/// Random draws before all choices are listed: with at most a fifth of the switches failed, they
+/// suffice for all flows except those with almost no paths.
 const DRAWS: u32 = 6;
 
 /// The most choices that have masks, so that [`CANDIDATES`] of them take less than a draw's 64
@@ -30,7 +30,7 @@ const MOST_CHOICES: u32 = 1 << 12;
 /// The most words that masks take, 1 MiB.
 const MOST_WORDS: usize = 1 << 17;
 
-/// Layers climbed that a row has room for: in fat-trees of up to five layers, and in all.
+/// Climbed layers for which a row has space: in fat-trees of up to five layers, and in all.
 const FEW: usize = 4;
 const MOST: usize = 16;
 
@@ -64,11 +64,11 @@ struct Seat {
     edge: u32,
 }
 
-/// In the place of an edge switch.
+/// Instead of an edge switch: there is none.
 const NO_EDGE: u32 = u32::MAX;
 
-/// How high flows climb, without a division: by bit of the digits, the layers above the edge that a
-/// flow climbs whose ends differ there, and nowhere higher.
+/// The height that flows climb, without a division: for each bit of the digits, the layers above
+/// the edge that a flow climbs if this is the highest bit in which its ends differ.
 #[derive(Debug)]
 struct Climbs([u8; 64]);
 
@@ -77,7 +77,7 @@ struct Climbs([u8; 64]);
 struct Level {
     /// Number of choices of turns.
     choices: u32,
-    /// Where the masks begin, and the words of each.
+    /// The start of the masks, and the number of words of each.
     first: usize,
     words: usize,
 }
@@ -90,7 +90,7 @@ enum Alive {
     /// For each level and edge switch, a bit for each choice of turns, set if the upward path is
     /// alive.
     Masks(Vec<u64>),
-    /// Masks would be too large: the links that carry something.
+    /// Masks would be too large; instead, the live links.
     Links(BitSet),
 }
 
@@ -100,7 +100,7 @@ struct Drawn {
     edges: [u32; 2],
     turns: u32,
     climb: u32,
-    /// Its links; 0 where it has none.
+    /// Number of its links; 0 if it has no path.
     length: u32,
 }
 
@@ -139,7 +139,8 @@ impl Climbs {
         }))
     }
 
-    /// The layers above the edge to the least at which one switch has both servers below it.
+    /// The number of layers above the edge up to the lowest layer at which a switch has both
+    /// servers below it.
     #[inline]
     fn between(&self, source: Seat, destination: Seat) -> usize {
         let differing = source.digits ^ destination.digits;
@@ -180,8 +181,8 @@ impl Level {
 }
 
 impl FatTreeRouting {
-    /// Fat-tree routing; `None` for other families. Linear in links; where something has failed
-    /// also in the bits of the masks, eight millions at most.
+    /// Fat-tree routing; `None` for other families. Linear in links; with failures also in the bits
+    /// of the masks, at most eight million.
     pub fn new(topology: &Topology, failures: Failures) -> Option<FatTreeRouting> {
         let TopologySpec::FatTree(FatTreeSpec { ports, layers, .. }) = *topology.spec() else {
             return None;
@@ -260,7 +261,7 @@ impl FatTreeRouting {
         Alive::Masks(masks)
     }
 
-    /// Numbers in a row of `by_edge` and `by_turns`, those to read beyond it included.
+    /// Numbers in a row of `by_edge` and `by_turns`, including padding for reads past its end.
     fn row(&self) -> usize {
         3 * if self.levels.len() - 1 > FEW { MOST } else { FEW }
     }
@@ -352,7 +353,7 @@ impl FatTreeRouting {
         })
     }
 
-    /// Why a flow has no path, or that it needs none.
+    /// The reason why a flow has no path or needs none.
     #[cold]
     fn trivial(&self, flow: &Flow) -> Result<Drawn, NoPath> {
         ends_alive(flow.source, flow.destination, &self.failures)?;
@@ -428,8 +429,7 @@ fn draw<const N: usize>(choices: u32, alive: &impl Fn(u32) -> u64, chance: u64) 
     (any != 0).then_some(chosen)
 }
 
-/// One of the choices that are alive, each as likely, after a draw that met none: by more draws,
-/// then by listing all.
+/// A random live choice, after a draw that found none: by more draws, then by listing all.
 #[cold]
 #[inline(never)]
 fn draw_again<const N: usize>(choices: u32, alive: &impl Fn(u32) -> u64, seed: u64) -> Option<u32> {

@@ -11,12 +11,12 @@ use crate::path::link_of;
 use crate::random::mix;
 use crate::tables::{Hop, Prefix, Tables};
 
-/// The fields that the hash is made of: both addresses, the protocol and both ports.
+/// The fields of the hash: both addresses, the protocol and both ports.
 pub const FIELDS: u32 = 0x37;
 /// The most links that a path has: up and down a fat-tree of 16 layers.
 const MAX_LINKS: usize = 34;
-/// The part of the kernel's `struct flow_keys` that is hashed, in bytes, its padding included, and
-/// where the fields are in it.
+/// The part of the kernel's `struct flow_keys` that is hashed, in bytes, including its padding, and
+/// the offsets of the fields.
 const KEY_BYTES: usize = 48;
 const PROTOCOL_AT: usize = 2;
 const PORTS_AT: usize = 28;
@@ -46,7 +46,7 @@ pub fn port(flow: u32) -> Option<u16> {
 }
 
 /// The port that a flow of this number is sent from, so that its path is known before its first
-/// packet; `None` for one that gets any port.
+/// packet; `None` for a flow that gets any port.
 pub fn source_port(flow: u32) -> Option<u16> {
     (flow < FIXED_FLOWS).then(|| FIRST_SOURCE_PORT + flow as u16)
 }
@@ -85,12 +85,12 @@ pub fn member(group: &[Hop], hash: u32) -> Option<&Hop> {
     })
 }
 
-/// The next hops of a flow from a server to another; `None` where the tables do not lead there.
+/// The next hops of a flow from a server to another; `None` if the tables do not lead there.
 pub fn path(tables: &Tables, run_seed: u64, ends: [NodeId; 2], flow: &FiveTuple) -> Option<Vec<Hop>> {
     path_by_ports(tables, run_seed, ends, [None; 2], flow)
 }
 
-/// The same for a flow from the address of a port or to one, where `by_port` names it.
+/// The same for a flow from or to the address of a port, if `by_port` names it.
 pub fn path_by_ports(
     tables: &Tables,
     run_seed: u64,

@@ -1,9 +1,9 @@
-//! Static IP routes that let any two servers of a network talk, for labs of plain Linux hosts.
+//! Static IP routes between all servers of a network, for labs of plain Linux hosts.
 //!
 //! Where servers relay, a route's next hop is the next server on the shortest path; the switch
 //! between them is a bridge. Elsewhere switches are routers with the next hops of
-//! [`crate::tables`], equal-cost ones side by side. Destinations with the same next hops that
-//! follow each other share a route.
+//! [`crate::tables`], and equal-cost next hops share the load. Consecutive destinations with the
+//! same next hops share a route.
 //!
 //! Not here: addresses and commands (the exports have them), failures, and the papers' own
 //! protocols.
@@ -24,7 +24,7 @@ pub struct NextHop {
     pub via: NodeId,
 }
 
-/// How one node reaches the servers `first..=last`.
+/// The route of a node to the servers `first..=last`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostRoute {
     /// The first destination of the range.

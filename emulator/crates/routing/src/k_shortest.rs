@@ -13,7 +13,7 @@ use crate::multipath::{MultipathRouter, PathSet};
 use crate::path::{DirectedLink, NoPath, Router, ends_alive};
 use crate::shortest::{Choice, Shortest, UNREACHED};
 
-/// Most links that one search may try; it then returns the paths that it has.
+/// The most links that a search tries; then it returns the paths that it has.
 const STEPS_AT_MOST: u32 = 200_000;
 
 /// One of the k shortest live paths.
@@ -124,7 +124,7 @@ impl MultipathRouter for KShortest {
                 nodes: vec![source],
                 links: Vec::new(),
             };
-            // No path without a node twice is longer than two half-hops a node.
+            // A path without repeated nodes has at most two half-hops per node.
             let longest = (2 * distance.len()).min(usize::from(UNREACHED) - 1) as u16;
             for length in least..=longest.max(least) {
                 search.walk(source, length, paths);

@@ -3,10 +3,10 @@
 //!
 //! A switch draws among its live links up from which live links lead down to the destination's
 //! leaf: a leaf among those to spines, and between pods a spine among those to super-spines; then
-//! each switch draws among such links down. Leaves of a pod that no spine joins any more use
-//! super-spines too, as the switches' tables do (`tables`). Without such links the flow has no
-//! path: nothing goes up twice. Next hops are computed, not kept in tables, so that the memory does
-//! not grow with the number of destinations.
+//! each switch draws among such links down. Leaves of a pod without a common live spine use
+//! super-spines too, as in the switches' tables (`tables`). Without such links the flow has no
+//! path, because no path goes up twice. Next hops are computed, not stored in tables, so that the
+//! memory does not grow with the number of destinations.
 
 use cubeyard_topology::{LeafSpineSpec, NodeId, Topology, TopologySpec};
 
@@ -85,8 +85,8 @@ impl LeafSpineRouting {
         (first..first + self.uplinks_per_spine).filter_map(move |port| Some(self.step(leaf, port)?.1))
     }
 
-    /// The live links up from a spine, which is alive, to a super-spine; the same are the live
-    /// links down from it.
+    /// The live links up from a live spine to a super-spine; these are also the live links down
+    /// from it.
     fn tops(&self, spine: NodeId, top: u32) -> impl Iterator<Item = DirectedLink> {
         let first = self.leaves * self.uplinks_per_spine + top * self.uplinks_per_super_spine;
         (first..first + self.uplinks_per_super_spine).filter_map(move |port| Some(self.step(spine, port)?.1))
@@ -111,7 +111,7 @@ impl LeafSpineRouting {
             .flat_map(move |top| self.tops(spine, top).map(move |up| (top, up)))
     }
 
-    /// The links from one leaf to another, by the flow's draws.
+    /// The links from one leaf to another, by the flow's random numbers.
     fn cross(&self, from: NodeId, to: NodeId, draws: &mut Draws, path: &mut Vec<DirectedLink>) -> Option<()> {
         let (near, far) = (self.pod(from), self.pod(to));
         if self.failures.is_empty() {
@@ -143,7 +143,7 @@ impl LeafSpineRouting {
             path.extend([up, down]);
             spine = beyond;
         }
-        // A spine's links down are the leaf's links up to it, the other way.
+        // A spine's links down are the reversed links of the leaf up to it.
         let (_, down) = draw(|| self.ups(to, spine).map(|up| (spine, up ^ 1)), draws)?;
         path.push(down);
         Some(())
@@ -182,7 +182,7 @@ impl LeafSpineRouting {
     }
 }
 
-/// One of the turns, each as likely.
+/// One of the turns, with equal probability.
 fn draw<I: Iterator<Item = Turn>>(turns: impl Fn() -> I, draws: &mut Draws) -> Option<Turn> {
     turns().nth(choose(turns().count() as u32, draws) as usize)
 }

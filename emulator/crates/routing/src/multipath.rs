@@ -41,8 +41,7 @@ impl PathSet {
         (0..self.len()).map(|index| self.path(index))
     }
 
-    /// Adds a path whose links `write` appends to what it is given (and must leave otherwise
-    /// alone).
+    /// Adds a path whose links `write` appends to its argument, which it must not change otherwise.
     pub fn push_with(&mut self, write: impl FnOnce(&mut Vec<DirectedLink>)) {
         write(&mut self.links);
         self.ends.push(self.links.len() as u32);
@@ -65,7 +64,7 @@ pub trait MultipathRouter: Router {
         paths: &mut PathSet,
     ) -> Result<(), NoPath>;
 
-    /// Fills `path` with one of the flow's good paths, each as likely.
+    /// Fills `path` with one of the flow's good paths, with equal probability.
     fn drawn(
         &self,
         source: NodeId,

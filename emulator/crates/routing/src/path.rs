@@ -1,4 +1,4 @@
-//! Paths as directed links, and the trait every routing scheme answers to.
+//! Paths as directed links, and the trait of all routing schemes.
 
 use cubeyard_topology::NodeId;
 
@@ -53,16 +53,16 @@ pub struct Flow {
 pub struct Routed {
     /// Directed links, path after path.
     pub links: Vec<DirectedLink>,
-    /// Where each flow's path ends in `links`; one entry a flow.
+    /// The end of each flow's path in `links`; one entry a flow.
     pub ends: Vec<u32>,
-    /// The flows without a path by their place in the batch, ascending, and why. Their paths are
-    /// empty.
+    /// The flows without a path, by their index in the batch, ascending, with the reasons. Their
+    /// paths are empty.
     pub dropped: Vec<(u32, NoPath)>,
 }
 
 impl Routed {
-    /// Routes a batch from the start; `append` adds one flow's links to what it is given, and on
-    /// failure what it added is removed.
+    /// Routes a batch from the start. `append` adds the links of a flow to its argument; after a
+    /// failure they are removed.
     #[inline(always)]
     pub fn fill(
         &mut self,
@@ -86,7 +86,7 @@ impl Routed {
 
 /// A routing scheme on one topology with one set of failures.
 ///
-/// Schemes hold no mutable state that shows: the same source, destination and flow give the same
+/// Schemes have no visible mutable state: the same source, destination and flow give the same
 /// path, on any thread and in any order.
 pub trait Router: Send + Sync {
     /// The scheme's name, as `--routing` takes it.
@@ -114,7 +114,7 @@ pub trait Router: Send + Sync {
         });
     }
 
-    /// The scheme as one that names several good paths of a flow, where it is one. Callers then
+    /// The scheme as one that lists several good paths of a flow, if it can. Callers then
     /// choose by load (`bsr-greedy`) or send over all at once (`torus-tcp`); [`Router::route`]
     /// gives one of them.
     fn multipath(&self) -> Option<&dyn MultipathRouter> {
@@ -137,7 +137,7 @@ pub(crate) fn alone(
     routed
 }
 
-/// The ends' own failures, which no scheme can route around.
+/// Failures of the ends, which no scheme can avoid.
 #[inline]
 pub fn ends_alive(source: NodeId, destination: NodeId, failures: &Failures) -> Result<(), NoPath> {
     if failures.node_failed(source) {

@@ -13,14 +13,14 @@ pub const NO_LINK: u32 = u32::MAX;
 pub struct PortTable {
     server_count: u32,
     server_ports: u32,
-    /// Where each switch's ports start, by switch; servers' come first, `server_ports` each.
+    /// The first port of each switch, by switch; servers' ports come first, `server_ports` each.
     switch_starts: Vec<u32>,
     outward: Vec<DirectedLink>,
     far: Vec<NodeId>,
 }
 
 impl PortTable {
-    /// Reads the table off a topology, in time linear in links.
+    /// Builds the table of a topology, in time linear in links.
     pub fn new(topology: &Topology) -> PortTable {
         let (server_count, server_ports) = (topology.server_count(), topology.server_ports());
         let mut next = server_count * server_ports;

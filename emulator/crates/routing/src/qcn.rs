@@ -14,7 +14,7 @@
 
 /// One second in picoseconds.
 pub const SECOND: u64 = 1_000_000_000_000;
-/// A time that does not come.
+/// A time that is never reached.
 pub const NEVER: u64 = u64::MAX;
 
 /// The largest quantized feedback: six bits.

@@ -1,7 +1,7 @@
 //! The candidates: every combination of the families' parameters that has the right number of
 //! servers.
 //!
-//! A family's parameters, their names and limits are those of its own description in `topology`;
+//! A family's parameters, names and limits come from its description in `topology`;
 //! only the values to try (`AXES`) are here, and a request can replace them. One parameter of a
 //! family determines its size and is computed from the number of servers.
 

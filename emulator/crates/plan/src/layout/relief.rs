@@ -2,7 +2,7 @@
 //!
 //! A policy distributes switches by rules of its family; a rack's share can be too large while
 //! other racks have room. The highest tiers move first, since their cables leave the rack anyway,
-//! and each switch moves to the rack with most of its own servers or switches. `[ours]`
+//! and each switch moves to the rack with most of its servers or switches. `[ours]`
 
 use std::collections::BTreeMap;
 

@@ -19,14 +19,14 @@ use crate::path::DirectedLink;
 /// mini-switch and the cable between. A path around a failure has seven or eight.
 const LINKS: usize = 8;
 
-/// The paths of a server are cached after this number of requests: computing them all costs about
-/// as much.
+/// The paths of a server are cached after this number of requests, which cost about the same as
+/// computing all paths.
 const WORTH_KEEPING: u32 = 64;
 
-/// Paths that are kept at most, at 36 bytes each.
+/// The largest number of cached paths, at 36 bytes each.
 const MOST_KEPT: u64 = 1 << 20;
 
-/// Pairs of DCell_1s whose link is kept at most, at 16 bytes each.
+/// The largest number of pairs of DCell_1s whose link is cached, at 16 bytes each.
 const MOST_CROSSINGS: usize = 1 << 16;
 
 /// A path inside a DCell_1.
@@ -34,7 +34,7 @@ const MOST_CROSSINGS: usize = 1 << 16;
 struct Path {
     links: [DirectedLink; LINKS],
     length: u8,
-    /// Draws that finding it by link state takes, though there is nothing to choose.
+    /// Number of random draws that the search by link state takes, although there is no choice.
     draws: u8,
     kind: Kind,
 }
@@ -42,17 +42,18 @@ struct Path {
 /// The state of a path inside a DCell_1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Kind {
-    /// DCellRouting's does not fit here; a partial DCell_1 can have none, or longer ones.
+    /// DCellRouting's path is not cached: a partial DCell_1 can have none, or a longer one.
     #[default]
     Unknown,
-    /// DCellRouting's is broken, and there is none by link state, or several, or a longer one.
+    /// DCellRouting's path is broken, and link state has no path, several paths or a longer one.
     Broken,
-    /// All its links are here and alive.
+    /// All its links are cached and alive.
     Whole,
 }
 
 impl Path {
-    /// Appends its links. Writes all of them and truncates, because their number is unpredictable.
+    /// Appends its links. Writes all links and truncates, because a branch on their number would be
+    /// mispredicted.
     #[inline(always)]
     fn append(&self, links: &mut Vec<DirectedLink>) {
         let start = links.len();
@@ -85,15 +86,15 @@ pub(super) struct Stretch {
     pub ahead: Ahead,
     /// Whether all of it is alive and its links are known.
     pub whole: bool,
-    /// Draws that a packet on it takes.
+    /// Number of random draws that a packet on it takes.
     pub draws: u32,
 }
 
 /// The paths from one server to all servers of one DCell_1: the same links as far as the DCell_1,
-/// then those of a row.
+/// then the links of a row.
 #[derive(Debug, Default)]
 struct Bundle<'a> {
-    /// The first server of the DCell_1, and how many there are.
+    /// The first server of the DCell_1, and the number of its servers.
     first: NodeId,
     servers: u32,
     before: [DirectedLink; LINKS + 1],
@@ -109,7 +110,8 @@ impl Bundle<'_> {
         server.wrapping_sub(self.first) < self.servers
     }
 
-    /// Appends the path to a server of the DCell_1 if it is alive and known here; whether it is.
+    /// Appends the path to a server of the DCell_1 if it is alive and cached; returns whether it
+    /// is.
     #[inline(always)]
     fn append(&self, to: NodeId, links: &mut Vec<DirectedLink>) -> bool {
         let Some(path) = self.paths.get(to.wrapping_sub(self.first) as usize) else {
@@ -136,7 +138,7 @@ pub(super) struct Bundles<'a> {
 }
 
 impl Bundles<'_> {
-    /// Appends the path between two servers if it is alive and known here; whether it is.
+    /// Appends the path between two servers if it is alive and cached; returns whether it is.
     #[inline(always)]
     pub fn append(&mut self, [from, to]: [NodeId; 2], links: &mut Vec<DirectedLink>) -> bool {
         if from != self.source || !self.bundle.leads_to(to) {
@@ -258,7 +260,7 @@ impl NearPaths {
         })
     }
 
-    /// Tables for a batch of flows; they are filled as flows need them.
+    /// Tables for a batch of flows, filled on demand.
     pub fn bundles<'a>(&'a self, shape: &'a Shape, failures: &'a Failures) -> Bundles<'a> {
         Bundles {
             near: self,
@@ -324,7 +326,7 @@ impl NearPaths {
         (path.kind != Kind::Unknown).then_some(path)
     }
 
-    /// The paths from a server to all of its DCell_1, once they are worth keeping.
+    /// The paths from a server to all of its DCell_1, cached after enough requests.
     #[inline(always)]
     fn row(&self, shape: &Shape, failures: &Failures, from: NodeId) -> Option<&[Path]> {
         let row = &self.rows[from as usize];

@@ -1,4 +1,4 @@
-//! DCell addresses over a port table: the far end of a cable, and what of a hop is alive.
+//! DCell addresses over a port table: the far end of a cable, and the live parts of a hop.
 
 use std::ops::Deref;
 
@@ -56,8 +56,8 @@ impl Shape {
         (self.ports.link(server, level as u32) != NO_LINK).then(|| self.ports.far(server, level as u32))
     }
 
-    /// Whether `from` can send to `to` over `level`: cables, the mini-switch where there is one,
-    /// and `to` alive.
+    /// Whether `from` can send to `to` over `level`: cables, the mini-switch if there is one, and
+    /// `to` are alive.
     #[inline]
     pub fn hop_alive(&self, from: NodeId, to: NodeId, level: usize, failures: &Failures) -> bool {
         if failures.node_failed(to) || failures.link_failed(self.ports.link(from, level as u32)) {

@@ -34,7 +34,7 @@ impl PathStatistics {
         }
     }
 
-    /// Failed paths over all tried; 0 when none was tried.
+    /// Failed paths divided by all tried; 0 if none was tried.
     pub fn failure_ratio(&self) -> f64 {
         if self.tried == 0 {
             0.0
@@ -43,7 +43,7 @@ impl PathStatistics {
         }
     }
 
-    /// The sums of both.
+    /// The sum of two statistics.
     #[must_use]
     pub fn and(&self, other: &PathStatistics) -> PathStatistics {
         PathStatistics {
@@ -117,9 +117,9 @@ fn live_source(draws: &mut Draws, servers: u32, failures: &Failures) -> Option<N
         .find(|&server| !failures.node_failed(server))
 }
 
-/// Fails `ratio` of all DCell_`level`s whole (rounded to the nearest): their servers and the
-/// switches of their DCell_0s. A rack is a DCell_1 in the paper's evaluation. Nothing for other
-/// families.
+/// Fails a share `ratio` of all DCell_`level`s completely (rounded to the nearest): their servers
+/// and the switches of their DCell_0s. A rack is a DCell_1 in the paper's evaluation. Nothing for
+/// other families.
 pub fn fail_cells(topology: &Topology, level: usize, ratio: f64, seed: u64, failures: &mut Failures) {
     let Some(shape) = Shape::new(topology) else {
         return;

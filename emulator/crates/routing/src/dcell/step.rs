@@ -17,12 +17,12 @@ use crate::random::{Draws, mix};
 
 /// Chooses one of several equally good servers.
 pub trait Ties {
-    /// Whether the candidate replaces the one kept so far; it is the `count`th of equally good
-    /// ones, from 1.
+    /// Whether the candidate, the `count`th of equally good ones (from 1), replaces the present
+    /// choice.
     fn replaces(&mut self, count: u32, kept: NodeId, candidate: NodeId) -> bool;
 }
 
-/// Each of the candidates seen so far is kept with the same probability.
+/// Each candidate so far has the same probability of being the choice.
 impl Ties for Draws {
     fn replaces(&mut self, count: u32, _kept: NodeId, _candidate: NodeId) -> bool {
         self.below(count) == 0
@@ -46,7 +46,7 @@ impl Ties for ByHash {
 pub struct Packet {
     /// The server that must receive the packet.
     pub destination: NodeId,
-    /// The server that it goes to before, if it was rerouted.
+    /// The server to which it goes first, if it was rerouted.
     pub proxy: Option<NodeId>,
     /// Index of the DCell_b that rerouted it last.
     pub rerouted_in: Option<u64>,
@@ -54,7 +54,7 @@ pub struct Packet {
     pub retries: u32,
 }
 
-/// A way inside the DCell_b, and the link out of it that follows.
+/// A path inside the DCell_b, and the link out of it that follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Leg {
     /// The last server of the path inside the DCell_b.
@@ -76,7 +76,7 @@ impl Leg {
 /// DCellRouting's path as far as it stays in the DCell_b, and the link out of it that follows.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ahead {
-    /// The last server inside.
+    /// The last server of the path inside the DCell_b.
     pub near: NodeId,
     /// The link out of the DCell_b; `None` where the target is inside.
     pub out: Option<Hop>,
@@ -96,11 +96,11 @@ impl Ahead {
 pub enum DropCause {
     /// The destination is in this DCell_b, and link state has no path to it.
     Unreachable,
-    /// The structure has no way there.
+    /// The structure has no path to it.
     NoStructure,
     /// Its local reroutes are used up.
     RetriesUsed,
-    /// No link of the wanted levels out of the DCell_b works.
+    /// No link of the required levels out of the DCell_b works.
     NoProxy,
 }
 
@@ -111,18 +111,18 @@ pub enum Step {
     Deliver,
     /// It sends the packet on.
     Forward(Leg),
-    /// It sends the packet to a proxy, at the end of the leg, and takes a local reroute off.
+    /// It sends the packet to a proxy, at the end of the leg, and uses a local reroute.
     Reroute(Leg),
     /// The server drops the packet.
     Drop(DropCause),
 }
 
-/// The search of a server's DCell_b, made when it is first needed.
+/// The search of a server's DCell_b, computed on first use.
 #[derive(Debug)]
 pub enum View<'a> {
     /// Kept for the next packet.
     Kept(&'a OnceLock<Group>),
-    /// In memory that is used again for the next server.
+    /// In memory that is reused for the next server.
     Reused {
         /// Working memory of the search.
         group: &'a mut Group,
@@ -145,7 +145,7 @@ pub struct Here<'a, A> {
     pub alive: A,
     /// Link state of the server's DCell_b.
     pub view: View<'a>,
-    /// DCellRouting's path to the latest target; memory that is used again.
+    /// DCellRouting's path to the latest target, in reused memory.
     pub plan: &'a mut Vec<Hop>,
 }
 
@@ -193,8 +193,8 @@ impl<A: Fn(NodeId, NodeId, usize) -> bool> Here<'_, A> {
         self.around(packet, &Ahead { near, out, out_alive }, ties)
     }
 
-    /// [`Here::step`] where it is known that DCellRouting's path is not alive as far as it stays in
-    /// the DCell_b, or the link out is not.
+    /// [`Here::step`] if DCellRouting's path inside the DCell_b or the link out of it is known to
+    /// be dead.
     pub(super) fn around(&mut self, packet: &Packet, ahead: &Ahead, ties: &mut impl Ties) -> Step {
         let &Ahead { near, out, out_alive } = ahead;
         if out_alive && self.view().reaches(near) {
@@ -247,7 +247,7 @@ impl<A: Fn(NodeId, NodeId, usize) -> bool> Here<'_, A> {
         })
     }
 
-    /// Local reroute: on to a nearest proxy, one level higher where jump-up applies.
+    /// Local reroute: to a nearest proxy, one level higher if jump-up applies.
     fn reroute(&mut self, packet: &Packet, broken: usize, ties: &mut impl Ties) -> Option<Leg> {
         let outside = self.shape.common_level(self.at, packet.destination) > broken;
         let levels = [broken + usize::from(outside), broken];

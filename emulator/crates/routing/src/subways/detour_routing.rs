@@ -83,7 +83,7 @@ impl DetourRouting {
     }
 
     /// Appends the path from a server to the backbone: to the ToR where its detour ends or, without
-    /// a detour, to one of its own ToRs. Returns that ToR, or `None` if a link or all relays of a
+    /// a detour, to a ToR of its ports. Returns that ToR, or `None` if a link or all relays of a
     /// rack have failed.
     fn out(
         &self,

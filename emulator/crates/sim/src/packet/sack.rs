@@ -34,8 +34,8 @@ pub struct Scoreboard {
     again_before: u32,
     /// Estimated number of packets on the way.
     pub pipe: u32,
-    /// Packets on the way at the start of this recovery, and since then those that arrived and
-    /// those that were sent.
+    /// Packets on the way at the start of this recovery; packets that have arrived since then;
+    /// packets sent since then.
     flight: u32,
     arrivals: u32,
     sent: u32,

@@ -53,7 +53,7 @@ impl Exits {
         Exits { ways, share, sent }
     }
 
-    /// Replaces the exits; those that stay keep their share, new ones start with the least share.
+    /// Replaces the exits: remaining exits keep their share, new ones start with the least share.
     pub fn change(&mut self, ways: Vec<Exit>) {
         let share = |exit: &Exit| {
             let known = self.ways.iter().position(|other| other.links == exit.links);

@@ -1,10 +1,10 @@
 //! The order in which a DCell_3 grows from the top down. `[dcell §5]`
 //!
-//! A DCell_3 starts as many incomplete, fully connected DCell_2s, so no single link holds two parts
-//! of it together. DCell_1s (racks) are added whole. The paper's text leaves the order of the steps
-//! open; this one is ours: in step `c` each existing DCell_2 gets its `c`th DCell_1. Then DCell_2s
-//! of `c` DCell_1s are added until there are `c t_1 + 1` DCell_2s, the largest number that can all
-//! be linked with each other. After the last step the DCell_3 is complete.
+//! A DCell_3 starts as a large number of incomplete, fully connected DCell_2s, so that no two parts
+//! depend on a single link. DCell_1s (racks) are added whole. The paper's text leaves the order of
+//! the steps open; this one is ours: in step `c` each existing DCell_2 gets its `c`th DCell_1. Then
+//! DCell_2s of `c` DCell_1s are added until there are `c t_1 + 1` DCell_2s, the largest number that
+//! can all be linked with each other. After the last step the DCell_3 is complete.
 
 /// Servers of a DCell_3 in the order of their addition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
