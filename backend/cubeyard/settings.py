@@ -162,7 +162,7 @@ class Settings(BaseModel):
     token: SecretStr | None = None
     """One token given by configuration, beside those in the database."""
     allowed_hosts: list[str] = Field(default_factory=list)
-    """Names, beside the loopback ones, that a browser may call this server by (comma separated)."""
+    """Host names of this server in addition to the loopback names (comma separated)."""
     allowed_origins: list[str] = Field(default_factory=list)
     """Origins, like http://portal.example:3000, whose pages may call the API and read its answers
     (comma separated)."""

@@ -172,7 +172,7 @@ class LinkHeat(Model):
         description="Those that carried most, in ascending order, at most 4,096: twice the number of the plan's cable, and one more for the direction "
         "from its second end to its first."
     )
-    names: list[str] | None = Field(default=None, description="Of a whole run: `from/to` of each of `links`.")
+    names: list[str] | None = Field(default=None, description="For a whole run: the name `from/to` of each of `links`.")
     permille: list[list[int]] = Field(
         description="A row a frame, a number for each of `links`: thousandths of the link's rate before faults. At most 64 rows and 65,536 numbers."
     )

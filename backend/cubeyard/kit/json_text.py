@@ -19,7 +19,8 @@ _WORDS = re.compile(r'"(?:[^"\\]|\\.)*"|-?Infinity|NaN')
 
 
 def loads(data: bytes | str) -> Any:
-    """Raises JSONDecodeError, also for what Python alone would take, and UnicodeDecodeError."""
+    """Raises UnicodeDecodeError, and JSONDecodeError also for text that Python's parser would
+    accept."""
     text = data if isinstance(data, str) else data.decode(json.detect_encoding(data), "surrogatepass")
 
     def constant(word: str) -> Any:

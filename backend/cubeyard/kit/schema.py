@@ -1,8 +1,8 @@
 """The revision of the database's tables, and the migrations that lie beside the program.
 
 Several programs use a database: only `cubeyard db upgrade` migrates it, and the server whose own it
-is (embedded). All others compare revisions, and refuse. Alembic is imported where there is
-something to do: at most starts there is not.
+is (embedded). All other programs compare revisions, and refuse to start if they differ. Alembic is
+imported where there is something to do: at most starts there is not.
 """
 
 from __future__ import annotations

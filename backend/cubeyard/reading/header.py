@@ -32,7 +32,7 @@ class Header:
     numbers: Sequence[str] = ()
     """Columns whose numbers show the decimal mark of the file."""
     lengths: Sequence[str] = ()
-    """Those of them that are lengths: their names may end in a unit, as `Length (ft)`."""
+    """The columns that are lengths: their names may end in a unit, as `Length (ft)`."""
     sides: Sequence[tuple[str, str, Sequence[str]]] = ()
     """Pairs of columns, with nouns that are a name for either. A noun alone is
     the side that has no other name: `Device, Port, Neighbor, Neighbor port`. Two

@@ -180,7 +180,8 @@ def _place(row: RunRow, repository: RunRepository) -> schemas.QueuePlace | None:
 
 
 def _remaining_secs(row: RunRow, repository: RunRepository) -> float | None:
-    """The rest at the pace of the latest attempt's workers, by as many as are at it now."""
+    """Assumes that the rest takes the latest attempt's time per point and worker, divided by the
+    present number of workers."""
     gained = row.progress - row.progress_at_start
     if row.state != "running" or row.started_at is None or gained <= 0:
         return None

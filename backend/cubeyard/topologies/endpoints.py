@@ -95,7 +95,7 @@ async def import_file(
     ] = None,
     rate_unit: Annotated[Unit | None, Query(description="The unit of rates that are bare numbers.")] = None,
     decimal: Annotated[
-        Mark | None, Query(description="The decimal mark of the rates; judged by all of them if left out.")
+        Mark | None, Query(description="The decimal mark of the rates; default: detected from all rates.")
     ] = None,
 ) -> Response:
     """The `spec` goes into a plan as it is. Nothing is stored."""

@@ -57,7 +57,7 @@ def test_a_foreign_host_name_is_not_us(client: TestClient) -> None:
         problem_of(client.get(PLANS, headers={"host": host}), 421)
 
 
-def test_our_own_names_are_us(client: TestClient) -> None:
+def test_each_host_name_of_the_server_is_accepted(client: TestClient) -> None:
     for host in ["localhost", "LOCALHOST:5173", "127.0.0.1:8000", "[::1]:8000", "127.8.8.8"]:
         assert client.get(PLANS, headers={"host": host}).status_code == 200, host
 

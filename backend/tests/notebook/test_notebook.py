@@ -310,7 +310,7 @@ def test_progress_is_one_line_that_goes_away(monkeypatch: pytest.MonkeyPatch) ->
         reported(0.5)
     assert "Sweep [###############...............] 50%" in shown.getvalue()
     assert shown.getvalue().rsplit("\r", 2)[1].strip() == ""
-    with line("Sweep", None) as reported:  # nobody watches a file
+    with line("Sweep", None) as reported:  # output to a file shows no progress
         reported(1.0)
     assert shown.getvalue().count("Sweep") == 1
 

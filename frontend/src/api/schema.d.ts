@@ -6065,7 +6065,7 @@ export interface components {
             links: number[];
             /**
              * Names
-             * @description Of a whole run: `from/to` of each of `links`.
+             * @description For a whole run: the name `from/to` of each of `links`.
              * @default null
              */
             names: string[] | null;
@@ -12049,7 +12049,7 @@ export interface operations {
                 link_gbps?: number | null;
                 /** @description The unit of rates that are bare numbers. */
                 rate_unit?: ("gbps" | "mbps" | "kbps" | "bps") | null;
-                /** @description The decimal mark of the rates; judged by all of them if left out. */
+                /** @description The decimal mark of the rates; default: detected from all rates. */
                 decimal?: ("point" | "comma") | null;
             };
             header?: never;

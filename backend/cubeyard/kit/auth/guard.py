@@ -60,7 +60,7 @@ class Guard:
             await self.app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        # A refusal of a WebSocket is an HTTP answer in its place.
+        # A refused WebSocket gets an HTTP response instead.
         refusal = self._refuse_peer(scope) or self._refuse_host(scope, headers) or self._refuse_origin(scope, headers)
         if scope["type"] == "http" and self._origins:
             send = self._readable(headers.get("origin", ""), send)

@@ -43,7 +43,7 @@ class FakeCluster:
     """Room for pods, by node."""
     looks_until_running: int = 2
     late: dict[str, int] = field(default_factory=dict)
-    """Pods that take another number of looks, by name."""
+    """Pods that are ready after another number of requests, by name."""
     waiting: Json | None = None
     """The state of containers that never run."""
     waits: str = "node"

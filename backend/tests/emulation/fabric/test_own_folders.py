@@ -141,7 +141,7 @@ with socket.socket(socket.AF_UNIX) as listener:
 
 
 @as_root
-def test_a_socket_of_another_user_is_no_fabrics(tmp_path: Path) -> None:
+def test_a_socket_of_another_user_is_not_used_as_the_fabrics(tmp_path: Path) -> None:
     folder = Path("/tmp") / f"cubeyard-test-{os.getpid()}"
     folder.mkdir()
     os.chown(folder, NOBODY, NOBODY)

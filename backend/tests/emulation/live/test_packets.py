@@ -117,7 +117,7 @@ def test_a_packet_is_told_in_words(
     assert (result.protocol, (result.source, result.destination), result.text) == (protocol, ends, text)
 
 
-def test_a_relays_header_is_told_field_by_field(network: Network) -> None:
+def test_each_field_of_a_relays_header_is_decoded(network: Network) -> None:
     for frame in (RELAYED, IN_OPTION):
         reported = [(item.name, item.title, item.value) for item in decoded(frame, network).header]
         assert reported == [

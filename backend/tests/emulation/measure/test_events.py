@@ -43,7 +43,7 @@ def test_a_flow_is_told_by_its_number_too() -> None:
     assert reported == {"kind": "flow-done", "server": 1, "flow": 3, "at_nanos": 5_000_000_000, "at_secs": 9.0}
 
 
-def test_a_number_of_no_flow_is_refused_and_the_calibrations_flow_is_none_of_the_workloads() -> None:
+def test_unknown_flow_numbers_are_refused_and_the_calibration_is_no_flow_of_the_workload() -> None:
     events = Events(4)
     done = {"kind": "flow-done", "server": 1, "at_nanos": 5}
     events.hear([{**done, "flow": 4}, {**done, "flow": 5}], 1.0)
@@ -72,7 +72,7 @@ def test_subflows_are_told_with_their_ports_and_path() -> None:
     assert refused["kind"] == "node-refused"
 
 
-def test_flows_are_told_by_the_names_of_their_ends() -> None:
+def test_events_name_flows_by_their_ends() -> None:
     names = {"10.0.0.1": "00", "10.0.0.9": "20"}
     events = Events(4, server_at=names.get)
     answer = {"src": "10.0.0.9", "dst": "10.0.0.1", "proto": 6, "sport": 5203, "dport": 40000}

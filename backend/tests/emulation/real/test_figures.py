@@ -201,8 +201,8 @@ def test_a_chip_sends_on_packets_of_every_size_and_loses_none(nothing_left: Left
     # Both are at most what the sender sends, which on a busy machine is less than either carries.
     assert rows["packets a second at 64 bytes, chip over user space"]["ours"] > 0.8
     assert rows["most packets lost at any size, chip"]["ours"] < 1
-    # A delay is the difference that a relay makes: tens of microseconds, by which a busy machine's
-    # round trips vary too. So its size is compared where figures are measured.
+    # A relay's delay is tens of microseconds, but round trips on a busy machine vary by the same
+    # amount. So its size is compared where figures are measured.
     assert rows["delay at 64 bytes, chip"]["ours"] is not None
     assert rows["delay at 64 bytes, user space over chip"]["ours"] is not None
     assert 0 < rows["register, read"]["ours"] < 100

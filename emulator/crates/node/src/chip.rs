@@ -299,7 +299,7 @@ impl ChipServer {
             (false, true) => Interest::WRITE,
             (false, false) => Interest::NONE,
         };
-        // It was added, so it is known.
+        // It was added before, so it exists.
         let _ = poller.modify(&program.stream, Token::ChipProgram(id), program.interest);
     }
 }

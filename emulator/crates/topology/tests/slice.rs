@@ -90,9 +90,9 @@ fn wrong_slices_say_which_field_and_how_to_repair_it() {
 proptest! {
     #![proptest_config(cases(128))]
 
-    /// Every switch of a slice is above a server of it and joins two of its parts, every other
-    /// switch above them would not, every link has both its ends in the slice, and no link between
-    /// two of its nodes is missing.
+    /// Every switch of a slice is above one of its servers and joins two of its parts; no switch
+    /// outside
+/// does. Every link has both ends in the slice, and no link between two of its nodes is missing.
     #[test]
     fn slices_are_closed(spec in any_spec(300), seed in any::<u64>()) {
         prop_assume!(!has_error(&spec));

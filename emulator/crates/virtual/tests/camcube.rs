@@ -490,7 +490,7 @@ fn the_path_of_a_flow_is_told_when_it_begins_and_when_it_moves() {
             Some(&(Some(SwitchReason::Recovery), vec![0, 9], others)),
             "{told:?}"
         );
-        assert_eq!(told.len(), 3, "nothing is told twice");
+        assert_eq!(told.len(), 3, "no event is repeated");
     }
 }
 

@@ -473,8 +473,7 @@ pub(super) fn end_process() -> Result<Value> {
     Ok(json!({}))
 }
 
-/// The containers of a `destroy` that the engine has removed without knowing that they were
-/// running.
+/// Containers of a `destroy` that were running, although the engine removed them as stopped.
 fn strays_of(params: &Value) -> Result<Vec<ContainerId>> {
     let strays = params.get("strays").cloned().unwrap_or_else(|| json!([]));
     serde_json::from_value(strays).map_err(|error| FabricError::malformed(format!("strays: {error}")))

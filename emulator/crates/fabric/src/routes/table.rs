@@ -38,7 +38,7 @@ const MAX_NUMBERS: usize = 4096;
 pub(super) struct Installed {
     table: NodeTable,
     /// Numbers of the groups, and of the next hops of detours as groups of one. Numbers of unused
-    /// ones are kept too, so that each group always has the same number, until there are too many.
+    /// groups are kept too (up to a limit), so that a group always has the same number.
     numbers: BTreeMap<Vec<Hop>, u32>,
     /// Number of assigned numbers.
     numbered: u32,

@@ -13,7 +13,7 @@ use crate::random::mix;
 /// state.
 #[derive(Clone, Debug)]
 pub struct KeyMap {
-    /// Every offset as a server seen from server 0, nearest first.
+    /// Every offset, as the server at this offset from server 0, nearest first.
     offsets: Vec<(u32, NodeId)>,
 }
 

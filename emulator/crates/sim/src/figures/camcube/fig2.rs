@@ -26,7 +26,7 @@ pub(in super::super) fn compute(context: &Context<'_>) -> Result<Outcome, Predic
         line.deviation.push(deviation);
         by_share.push(gains);
     }
-    // Each seed's own curve: how near its value at a tenth is to its greatest.
+    // For each seed's curve: the ratio of its value at a tenth to its largest value.
     let of_greatest: Vec<f64> = (0..by_share[0].len())
         .map(|seed| {
             let greatest = by_share
