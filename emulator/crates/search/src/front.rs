@@ -1,7 +1,7 @@
-//! Dominance: which of several vectors can be best. Vectors are turned so that less is better in
-//! every entry.
+//! Dominance: the vectors that can be best. Vectors have signs such that less is better in every
+//! entry.
 
-/// Whether `a` is at least as good as `b` in everything.
+/// Whether `a` is at least as good as `b` in every entry.
 pub fn covers(a: &[f64], b: &[f64]) -> bool {
     a.iter().zip(b).all(|(a, b)| a <= b)
 }

@@ -1,7 +1,7 @@
 //! The search of the design space: finds the cheapest plan, or the Pareto front of several
 //! objectives.
 //!
-//! Inside: the catalogue of metrics with their units (`metric`), the question with its checks
+//! Inside: the catalogue of metrics with their units (`metric`), the request with its checks
 //! (`spec`), its candidates (`space`), a plan's counts, price and power (`price`), its throughput
 //! after failures with upper bounds (`survive`), dominance (`front`), and the search itself
 //! (`run`).
@@ -10,7 +10,7 @@
 //! milliseconds, throughput in up to seconds. A candidate is dropped as soon as it cannot be on the
 //! front, judged by bounds that hold for any routing.
 //!
-//! Deterministic: the same question and book give the same frames and the same document. Not here:
+//! Deterministic: the same request and book give the same frames and the same document. Not here:
 //! plans and predictions themselves (`plan`, `sim`).
 
 pub mod front;

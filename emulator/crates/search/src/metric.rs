@@ -1,4 +1,4 @@
-//! The metrics of a plan: one catalogue, from which questions, documents, forms and help are
+//! The metrics of a plan: one catalogue, from which requests, documents, forms and help are
 //! derived.
 
 use cubeyard_plan::book::CURRENCIES;
@@ -20,7 +20,7 @@ pub enum Stage {
 /// The unit of a metric's values, and other units that users can write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// A number of things.
+    /// A count.
     Count,
     /// In the currency of the price book.
     Money,
@@ -39,7 +39,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// Names and how many base units each is; the first is the base.
+    /// Names with the number of base units of each; the first is the base unit.
     pub fn names(self) -> &'static [(&'static str, f64)] {
         match self {
             Unit::Count => &[("", 1.0)],
@@ -88,7 +88,7 @@ impl Unit {
     }
 }
 
-/// The number of a value and the unit behind it, which may be empty.
+/// The number of a value and the unit after it, which may be empty.
 fn split(text: &str) -> Option<(f64, &str)> {
     let text = text.trim();
     // An `e` before a digit is an exponent, not the first letter of a unit.
@@ -151,15 +151,15 @@ fn rate_bits(unit: &str) -> Option<f64> {
 /// One metric of the catalogue.
 #[derive(Clone, Copy, Debug)]
 pub struct Metric {
-    /// Its name in questions and documents.
+    /// Its name in requests and documents.
     pub name: &'static str,
     /// Name shown to users.
     pub title: &'static str,
     /// The unit of its values.
     pub unit: Unit,
-    /// The stage of the computation in which it becomes known.
+    /// The stage of the computation that yields it.
     pub stage: Stage,
-    /// Whether more is better.
+    /// Whether a larger value is better.
     pub more: bool,
     /// Its definition and source.
     pub doc: &'static str,
@@ -181,8 +181,8 @@ const fn metric(
     }
 }
 
-/// Every metric, in the order of their stages and of menus. A metric's index here is its place in a
-/// candidate's values.
+/// Every metric, in the order of their stages and of menus. A metric's index here is also its index
+/// in a candidate's values.
 pub const METRICS: &[Metric] = &[
     metric(
         "servers",
@@ -266,7 +266,7 @@ pub const METRICS: &[Metric] = &[
         "labour",
         "Labour",
         (Unit::Minutes, Stage::Plan, false),
-        "To rack, cable and label.",
+        "Hours of work to rack, cable and label.",
     ),
     metric(
         "limits_exceeded",
@@ -312,12 +312,12 @@ pub const METRICS: &[Metric] = &[
     ),
 ];
 
-/// Place of a metric in [`METRICS`].
+/// Index of a metric in [`METRICS`].
 pub fn index_of(name: &str) -> Option<usize> {
     METRICS.iter().position(|metric| metric.name == name)
 }
 
-/// Places of the metrics that the code fills in.
+/// Indices of the metrics that the code computes.
 pub(crate) mod at {
     pub const SERVERS: usize = 0;
     pub const SWITCHES: usize = 1;
@@ -361,10 +361,10 @@ pub fn metrics_json() -> Value {
     Value::Array(list.collect())
 }
 
-/// A candidate's values by place in [`METRICS`]; `None`: not worked out, or the plan has none.
+/// A candidate's values by index in [`METRICS`]; `None`: not computed, or the plan has none.
 pub type Values = [Option<f64>; METRICS.len()];
 
-/// Values by name, with bounds where they are not exact.
+/// Values by name, with bounds if they are not exact.
 pub fn values_json(values: &Values) -> Value {
     let known = METRICS.iter().zip(values);
     Value::Object(

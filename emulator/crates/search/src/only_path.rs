@@ -27,7 +27,7 @@ pub fn abt_gbps(
         if seen[root] {
             continue;
         }
-        // Nodes of a part, each behind the one that it hangs on.
+        // Nodes of a part, each after its parent.
         seen[root] = true;
         let mut part = vec![(root as NodeId, None)];
         let mut at = 0;

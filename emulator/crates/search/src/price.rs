@@ -16,21 +16,21 @@ use crate::survive::{Most, most_abt_gbps};
 /// Why a candidate is rejected before its throughput is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Out {
-    /// It does not keep the constraint of this number.
+    /// It violates the constraint with this index.
     Constraint(usize),
-    /// There is no plan of it.
+    /// It has no plan.
     NoPlan,
-    /// A part of it has no price, or an objective no value.
+    /// A part of it has no price, or an objective has no value.
     Unknown,
 }
 
 /// A rejected candidate: the reason, and its known values.
 pub type Left = Box<(Out, Values)>;
 
-/// A candidate with what its plan costs.
+/// A candidate with the price of its plan.
 #[derive(Clone, Debug)]
 pub struct Priced {
-    /// The values known so far.
+    /// The values computed so far.
     pub values: Values,
     /// The upper bounds of its throughput.
     pub most: Most,
@@ -63,7 +63,7 @@ pub fn broken(limits: &[Limit], values: &Values, stages: std::ops::RangeInclusiv
     })
 }
 
-/// The first constraint that not even the best values reach.
+/// The first constraint that even the best values violate.
 pub fn hopeless(limits: &[Limit], best: &Values) -> Option<usize> {
     limits.iter().position(|limit| {
         best[limit.metric].is_some_and(|value| METRICS[limit.metric].more && value < limit.least)
@@ -84,7 +84,7 @@ pub fn price(asked: &Asked, candidate: &Candidate, book: &Book) -> Result<Priced
     let Ok(topology) = Topology::build(&spec.topology) else {
         return Err(Box::new((Out::NoPlan, values)));
     };
-    // Parts, and so power, are known without a layout; a device without a part has no price.
+    // Parts and power do not depend on the layout; a device without a part has no price.
     let parts = parts_of(&spec, &topology, book);
     let power = power(&topology, &parts, book);
     values[at::POWER] = (!power.at_least).then_some(power.total);

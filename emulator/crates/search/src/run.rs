@@ -1,10 +1,9 @@
-//! The search: candidates are priced, put in order, and their throughput worked out while they can
+//! The search: candidates are priced and ordered, and their throughput is computed while they can
 //! still be on the front.
 //!
-//! In the order of the objectives that a plan gives, cost first, a candidate is looked at after
-//! every candidate that is cheaper. Those before it are known, so it is passed over exactly if one
-//! of them is at least as good as it can be at best: with these bounds no order would work out
-//! fewer. `[ours]`
+//! Candidates are examined in the order of the objectives that a plan yields, cost first, so every
+//! cheaper candidate comes before. A candidate is skipped exactly if an earlier one is at least as
+//! good as the candidate's bounds: with these bounds, no other order computes fewer. `[ours]`
 
 use std::cell::Cell;
 use std::sync::atomic::Ordering;
@@ -36,7 +35,7 @@ const MOST_OTHERS: usize = 400;
 ///
 /// # Errors
 ///
-/// Findings for an invalid question; [`PredictError::Cancelled`] soon after `progress.cancelled` is
+/// Findings for an invalid request; [`PredictError::Cancelled`] soon after `progress.cancelled` is
 /// set.
 pub fn search(
     question: &str,
@@ -101,7 +100,7 @@ struct Tally {
     passed_over: usize,
     evaluated: usize,
     unexplored: usize,
-    /// By constraint: candidates that do not keep it, and the nearest value seen.
+    /// By constraint: the number of candidates that violate it, and the nearest value.
     by_constraint: Vec<(usize, Option<f64>)>,
 }
 
@@ -159,8 +158,8 @@ impl<'a> Search<'a> {
         self.vector(&priced.most.at_best(&priced.values), &priced.values)
     }
 
-    /// Prices every candidate, on all cores, and keeps those that can satisfy the constraints, the
-    /// best first.
+    /// Prices every candidate, on all cores, and returns the candidates that can satisfy the
+    /// constraints, the best first.
     fn price(&mut self, frames: &mut dyn FnMut(Value)) -> Result<(), PredictError> {
         let all = &self.space.candidates;
         for (chunk, candidates) in all.chunks(CHUNK).enumerate() {
@@ -215,7 +214,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Counts a candidate that does not keep a constraint.
+    /// Counts a candidate that violates a constraint.
     fn miss(&mut self, limit: usize, values: &Values) {
         let asked = self.asked.limits[limit];
         let (count, nearest) = &mut self.tally.by_constraint[limit];
@@ -281,7 +280,7 @@ impl<'a> Search<'a> {
             if stage == Stage::Healthy && !self.wants_healthy(&survival) || stage > self.asked.stage {
                 continue;
             }
-            // Only a whole evaluation counts, but what stops halfway has taken its time too.
+            // Only complete evaluations count, but incomplete ones take time too.
             self.tally.evaluated += usize::from(!begun);
             begun = true;
             let metric = if stage == Stage::Healthy {
@@ -318,8 +317,8 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// Whether the healthy throughput is needed: after failures that strike nothing it is the
-    /// answer.
+    /// Whether the throughput without failures is needed: it is the result if the failures affect
+    /// nothing.
     fn wants_healthy(&self, survival: &Survival) -> bool {
         let wanted = [at::ABT, at::ABT_KEPT];
         survival.unharmed()
@@ -361,8 +360,8 @@ impl<'a> Search<'a> {
         self.points.push(point);
     }
 
-    /// Works out for the points of the front what their objectives did not need: the ABT before
-    /// failures.
+    /// Computes for the points of the front the ABT before failures, if their objectives did not
+    /// need it.
     fn complete_front(&mut self) -> Result<(), PredictError> {
         if self.asked.stage < Stage::Degraded {
             return Ok(());

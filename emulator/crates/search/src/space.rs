@@ -11,7 +11,7 @@ use cubeyard_topology::{Finding, Size, TopologySpec, families};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-/// The most combinations of values that are looked at.
+/// The most combinations of values that are examined.
 pub const MOST_COMBINATIONS: u64 = 2_000_000;
 /// The most values of a parameter.
 const MOST_VALUES: usize = 256;
@@ -22,7 +22,7 @@ const MOST_STEPS: u32 = 64;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SpaceSpec {
-    /// The families; all when left out.
+    /// The families; default: all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub families: Option<Vec<String>>,
     /// Values of parameters by family and name, instead of the usual ones.
@@ -46,7 +46,7 @@ impl Default for SpaceSpec {
     }
 }
 
-/// Values from one to another, both included.
+/// All values of a range, including both ends.
 #[derive(Clone, Copy, Debug)]
 enum Tried {
     Each(&'static [f64]),
@@ -256,7 +256,8 @@ impl SpaceSpec {
         })
     }
 
-    /// The values of a family's parameters: those tried, replaced and completed by the question's.
+    /// The values of a family's parameters: the usual values, replaced and completed by the
+    /// request's.
     fn values_of(&self, axes: &Axes) -> Vec<(String, Vec<f64>)> {
         let given = self.values.get(axes.family);
         let mut list: Vec<(String, Vec<f64>)> = axes
@@ -343,15 +344,15 @@ fn value_of(fields: &[(&str, f64)], name: &str) -> f64 {
         .map_or(1.0, |field| field.1)
 }
 
-/// Whether the combination is another one with its parameters in another order, or with one that
-/// changes nothing.
+/// Whether the combination equals another one with reordered parameters, or differs only in a
+/// parameter without effect.
 fn repeats_another(family: &str, fields: &[(&str, f64)]) -> bool {
     let of = |name| value_of(fields, name);
     match family {
-        // A torus may be turned.
+        // The axes of a torus can be exchanged.
         "torus3d" => of("x") > of("y") || of("y") > of("z"),
         "torus2d" => of("x") > of("y"),
-        // Super-spines join several pods, and nothing else does.
+        // Several pods need super-spines.
         "leaf_spine" => (of("super_spines") > 0.0) != (of("pods") > 1.0),
         // A loop is spread over clusters in type 2 only.
         "subways" => of("type") < 2.0 && of("c") > 1.0,
@@ -360,7 +361,7 @@ fn repeats_another(family: &str, fields: &[(&str, f64)]) -> bool {
 }
 
 /// The values of the parameter that gives the size: evenly spread numbers of servers, rounded up to
-/// what the family takes.
+/// numbers that the family allows.
 fn sizes(
     axes: &Axes,
     fields: &[(&str, f64)],

@@ -1,4 +1,4 @@
-//! The question: constraints, objectives, failures and the space, all as data.
+//! The request: constraints, objectives, failures and the space, all as data.
 
 use cubeyard_plan::{PlanSpec, read_spec};
 use cubeyard_sim::faults::TargetKind;
@@ -11,14 +11,14 @@ use crate::space::SpaceSpec;
 
 /// The most servers that a candidate may have.
 pub const MOST_SERVERS: u64 = 20_000;
-/// The most candidates whose throughput is worked out.
+/// The most candidates whose throughput is computed.
 pub const MOST_EVALUATIONS: usize = 5_000;
 const DEFAULT_EVALUATIONS: usize = 300;
 const MOST_SEEDS: usize = 20;
 const MOST_CONSTRAINTS: usize = 32;
 const MOST_OBJECTIVES: usize = 4;
 
-/// The question of a search.
+/// The request of a search.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SearchSpec {
@@ -50,7 +50,8 @@ pub struct SearchSpec {
 pub struct Constraint {
     /// The name of the metric.
     pub metric: String,
-    /// At least this, as a number in the metric's base unit or as text with a unit, like `1 Tb/s`.
+    /// The lower limit, as a number in the metric's base unit or as text with a unit, like
+    /// `1 Tb/s`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_least: Option<Value>,
     /// Upper limit, inclusive.
@@ -68,7 +69,7 @@ pub enum Goal {
     Maximise,
 }
 
-/// A metric that is made small or large.
+/// A metric to minimise or maximise.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Objective {
@@ -115,7 +116,7 @@ fn default_evaluations() -> usize {
 /// A constraint in base units.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limit {
-    /// Place of the metric in [`METRICS`].
+    /// Index of the metric in [`METRICS`].
     pub metric: usize,
     /// The lower limit.
     pub least: f64,
@@ -124,20 +125,20 @@ pub struct Limit {
 }
 
 impl Limit {
-    /// Whether a value keeps it.
+    /// Whether a value satisfies it.
     pub fn keeps(&self, value: f64) -> bool {
         (self.least..=self.most).contains(&value)
     }
 }
 
-/// A checked question, the input of the search.
+/// A checked request, the input of the search.
 #[derive(Clone, Debug)]
 pub struct Asked {
-    /// The question as given, with the space's limits on servers filled in.
+    /// The request as given, with the space's limits on servers filled in.
     pub spec: SearchSpec,
     /// The constraints, in their order.
     pub limits: Vec<Limit>,
-    /// Place of each objective's metric, and whether more is better.
+    /// Index of each objective's metric, and whether a larger value is better.
     pub objectives: Vec<(usize, bool)>,
     /// The plan that all candidates are made from, with some topology.
     pub base: PlanSpec,

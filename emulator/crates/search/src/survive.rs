@@ -19,7 +19,7 @@ use crate::metric::{Stage, Values, at};
 use crate::only_path;
 use crate::spec::{Asked, FailureSpec};
 
-/// A bound that is the value itself is rounded otherwise than the value.
+/// A bound that equals the value can differ from it by rounding.
 const ROUNDED_UP: f64 = 1.0 + 1e-9;
 
 /// Upper bounds of the ABT, in Gb/s.
@@ -33,7 +33,7 @@ pub struct Most {
     pub kept: f64,
 }
 
-/// Whether the failures strike anything: a structure without switches keeps all of them.
+/// Whether the failures affect anything: a structure without switches has no switch to lose.
 pub fn strikes(failures: &FailureSpec, topology: &Topology) -> bool {
     let there = match failures.kind {
         TargetKind::Server => topology.server_count() as usize,
@@ -67,12 +67,12 @@ pub fn most_abt_gbps(asked: &Asked, topology: &Topology) -> Most {
 }
 
 impl Most {
-    /// The values with what throughput can be at best where it is not known yet.
+    /// The values, with upper bounds for throughput that is not computed yet.
     pub fn at_best(&self, values: &Values) -> Values {
         let mut best = *values;
         let healthy = *best[at::ABT].get_or_insert(self.healthy);
-        // A structure that nothing strikes keeps what it has. With flows dropped the others may
-        // gain, so that a share has no bound before the healthy ABT is known.
+        // A structure that is not affected keeps its values. If flows are dropped the others may
+        // gain, so a share has no bound before the ABT without failures is computed.
         let degraded = if self.kept == 1.0 { healthy } else { self.degraded };
         let known = values[at::ABT].is_some_and(|abt| abt > 0.0);
         best[at::ABT_DEGRADED].get_or_insert(degraded);
@@ -82,7 +82,7 @@ impl Most {
     }
 }
 
-/// A candidate whose throughput may be worked out.
+/// A candidate whose throughput may be computed.
 pub struct Survival<'a> {
     asked: &'a Asked,
     network: Network,
@@ -105,7 +105,7 @@ impl<'a> Survival<'a> {
         })
     }
 
-    /// The bounds with the failures drawn: rates into servers over links that are left. Linear in
+    /// The bounds with the failures drawn: rates into servers over the remaining links. Linear in
     /// the links.
     ///
     /// # Errors
@@ -205,7 +205,7 @@ impl<'a> Survival<'a> {
         Ok(true)
     }
 
-    /// Whether the failures strike nothing here.
+    /// Whether the failures affect nothing here.
     pub fn unharmed(&self) -> bool {
         !self.strikes
     }

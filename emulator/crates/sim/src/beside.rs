@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 use crate::figures::used_live;
 use crate::network::Network;
 
-/// Most lookups, keys and seeds: as many as the papers' figures have.
+/// The largest numbers of lookups, keys and seeds: those of the papers' figures.
 const MOST_LOOKUPS: u64 = 8_000_000;
 const MOST_SEEDS: u64 = 1_000;
 
@@ -74,7 +74,7 @@ pub struct Joins {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lookups {
-    /// Keys that there are.
+    /// Number of keys.
     pub keys: u32,
     /// The exponent of Zipf's distribution.
     pub exponent: f64,
@@ -228,7 +228,7 @@ fn edges(tree: &JoinTree) -> Vec<[NodeId; 2]> {
     edges.map(|&(child, parent, _)| [child, parent]).collect()
 }
 
-/// The first way in a fixed order that comes nearer, as links are polled.
+/// The first direction, in the fixed order in which links are polled, that leads nearer.
 fn first_way(shape: &Shape, at: NodeId, root: NodeId) -> (usize, bool) {
     (0..3)
         .map(|axis| (axis, shape.nearer(at, root, axis, Ties::Up)))

@@ -1,5 +1,5 @@
-//! The parallel paths of two servers of a plan, with parts of it taken away: a question of names,
-//! answered by `routing::disjoint`.
+//! The parallel paths of two servers of a plan, with parts of it removed: converts names for
+//! `routing::disjoint`.
 
 use cubeyard_routing::disjoint::disjoint_paths;
 use cubeyard_routing::path::link_of;
@@ -19,7 +19,7 @@ pub struct Between {
     pub source: String,
     /// The other server's name.
     pub destination: String,
-    /// Servers, switches, racks and links (`0132/<3,001>`) that are taken away first.
+    /// Servers, switches, racks and links (`0132/<3,001>`) that are removed first.
     pub without: Vec<String>,
 }
 

@@ -23,10 +23,10 @@ use crate::paths::Paths;
 
 /// Rounds of rebinding at most; a dozen is common.
 const ROUNDS: usize = 32;
-/// Settled when no weight moves by more.
+/// The weights have settled if none changes by more than this.
 const SETTLED: f64 = 1e-3;
-/// A server whose flows use less of its links has no flow to rebind: this much is acknowledgements.
-/// `[ours]`
+/// A server whose flows use a smaller share of its links has no flow to rebind: such a share
+/// consists of acknowledgements. `[ours]`
 const IDLE: f64 = 0.01;
 /// The controllers of one network with one set of failures.
 #[derive(Debug)]
@@ -34,13 +34,13 @@ pub struct Controllers<'a> {
     topology: &'a Topology,
     racks: Racks,
     failures: Failures,
-    /// By directed link; 0 where it carries nothing.
+    /// By directed link; 0 if the link is dead.
     capacity: Vec<f64>,
 }
 
 impl<'a> Controllers<'a> {
-    /// With the capacity of every directed link, in any one unit. `None` for other families than
-    /// Subways.
+    /// Takes the capacity of every directed link, in any common unit. `None` for other families
+    /// than Subways.
     pub fn new(topology: &'a Topology, failures: Failures, capacity: &[f64]) -> Option<Controllers<'a>> {
         let racks = Racks::of(topology)?;
         let mut capacity = capacity.to_vec();
@@ -87,15 +87,15 @@ impl<'a> Controllers<'a> {
         Ok(self.planned(&paths, &rates, &mut weights))
     }
 
-    /// Routing with the detours that flows call for which send at `rates`, each on its straight
-    /// path; takes withdrawn links out of `weights`. `None` only for another family's topology.
+    /// Routing with the detours that flows need if they send at `rates`, each on its straight path;
+    /// removes withdrawn links from `weights`. `None` only for another family's topology.
     pub fn planned(&self, paths: &Paths, rates: &[f64], weights: &mut LinkWeights) -> Option<DetourRouting> {
         let sides = self.sides(paths, rates, weights);
         DetourRouting::new(self.by_weights(weights)?, self.racks, sides)
     }
 
-    /// The detours of every rack, out and in, that given flows, all on their paths, call for; takes
-    /// withdrawn links out of `weights`.
+    /// The detours of every rack, outwards and inwards, that given flows on their paths need;
+    /// removes withdrawn links from `weights`.
     pub fn by_rack(&self, paths: &Paths, weights: &mut LinkWeights) -> [Vec<RackDetours>; 2] {
         self.sides(paths, &max_min_rates(paths, &self.capacity), weights)
     }
@@ -129,8 +129,8 @@ impl<'a> Controllers<'a> {
     }
 
     /// The weights of the best round: the one in which the most loaded link leaves each of its
-    /// flows the most. `load` routes all flows by given weights and counts them; its error ends the
-    /// rounds.
+    /// flows the most bandwidth. `load` routes all flows by given weights and counts them; its
+    /// error ends the rounds.
     pub fn settle<E>(
         &self,
         mut load: impl FnMut(&LinkWeights) -> Result<LinkFlows, E>,
@@ -183,8 +183,8 @@ impl<'a> Controllers<'a> {
         moved
     }
 
-    /// One round of rebinding at every server by what links carry, `rates` by directed link in the
-    /// unit of the capacities; whether a weight still moved. Linear in the links.
+    /// One round of rebinding at every server by the load of links (`rates` by directed link, in
+    /// the unit of the capacities); returns whether a weight changed. Linear in the links.
     pub fn rebind_by_rates(&self, rates: &[f64], weights: &mut LinkWeights) -> bool {
         let mut moved = false;
         for side in 0..2 {
@@ -274,7 +274,7 @@ impl<'a> Controllers<'a> {
         sums
     }
 
-    /// One direction's detours of every rack; takes withdrawn links out of `weights`.
+    /// One direction's detours of every rack; removes withdrawn links from `weights`.
     fn plan(&self, seen: &Seen, weights: &mut [f64]) -> Vec<RackDetours> {
         let ring = self.racks.ring;
         let links = self.topology.links();
@@ -309,7 +309,7 @@ impl Seen {
         let mut straight = vec![0.0; racks.count];
         for (flow, rate) in rates.iter().enumerate() {
             let path = paths.path(flow);
-            // Two links lead through a shared ToR.
+            // A path through a shared ToR has two links.
             let own: Option<&DirectedLink> = if side == 0 { path.first() } else { path.last() };
             if let (Some(own), true) = (own, path.len() > 2) {
                 straight[racks.rack_of(links.a[(own / 2) as usize])] += rate;
@@ -323,7 +323,7 @@ impl Seen {
             link_capacity[racks.rack_of(links.a[link])] += controllers.capacity[2 * link + side];
         }
         Seen(LoopLoad {
-            // A ToR without a live uplink has nothing to be full of, and nothing left.
+            // A ToR without a live uplink has no utilisation and no free capacity.
             hot: used
                 .iter()
                 .zip(&capacity)

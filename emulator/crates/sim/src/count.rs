@@ -18,9 +18,9 @@ const CHUNK_FLOWS: u64 = 16_384;
 pub struct Progress {
     /// Units of work done so far.
     pub done: AtomicU64,
-    /// Units of work there are, as far as is known.
+    /// Total units of work, as far as known.
     pub total: AtomicU64,
-    /// Set from outside to stop soon.
+    /// Set by other threads to stop the work soon.
     pub cancelled: AtomicBool,
     /// The newest partial result as a JSON document, until it is taken.
     pub partial: Mutex<Option<String>>,
@@ -56,7 +56,7 @@ pub struct LinkFlows {
     pub per_directed_link: Vec<u32>,
     /// Flows that have a path.
     pub flows: u64,
-    /// Flows without one: those below and those whose own ends have failed.
+    /// Flows without a path: the following, and those with failed ends.
     pub dropped: u64,
     /// Flows between live servers for which the scheme found no path.
     pub no_path: u64,
@@ -64,7 +64,7 @@ pub struct LinkFlows {
     pub total_links: u64,
     /// Links on the longest path.
     pub longest_links: u32,
-    /// Servers entered along the path that enters most, its destination included.
+    /// The largest number of servers on a path, including the destination.
     pub most_hops: u32,
 }
 
@@ -101,7 +101,7 @@ impl LinkFlows {
         }
     }
 
-    /// Enters a batch of flows: all links in one go.
+    /// Adds a batch of flows: all links at once.
     fn enter_batch(&mut self, routed: &Routed, into_server: &[bool]) {
         self.flows += routed.ends.len() as u64 - routed.dropped.len() as u64;
         self.total_links += routed.links.len() as u64;

@@ -1,4 +1,4 @@
-//! Links that carry less than they could: which, and what of each is left.
+//! Degraded links, and the remaining capacity of each.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use cubeyard_topology::Topology;
 /// upper bound, which UDP reaches; TCP slows down after every loss and gets less. `[ours]`
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limit {
-    /// At most this rate; infinity where packets are only lost.
+    /// The highest rate; infinity if packets are only lost.
     pub rate_bits_per_sec: f64,
     /// The share of packets that arrives, 0 to 1.
     pub passes: f64,
@@ -34,7 +34,7 @@ impl Limit {
         }
     }
 
-    /// Both at once: the lower rate, and what both let pass.
+    /// Both limits together: the lower rate, and the product of the shares that arrive.
     #[must_use]
     pub fn and(self, other: Limit) -> Limit {
         Limit {
@@ -100,7 +100,7 @@ impl Degraded {
 pub struct Capacity {
     /// The most that each link can carry.
     pub gbps: Vec<f64>,
-    /// As it looks to a routing scheme that probes.
+    /// The capacities as a probing routing scheme measures them.
     pub seen_gbps: Vec<f64>,
     /// Number of links with reduced capacity.
     pub degraded_links: usize,
@@ -109,9 +109,9 @@ pub struct Capacity {
 /// The damage of faults: failed and degraded parts of a network.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Damage {
-    /// The parts that carry nothing.
+    /// The failed parts.
     pub failures: Failures,
-    /// The links that carry less.
+    /// The degraded links.
     pub degraded: Degraded,
 }
 

@@ -22,7 +22,7 @@ use crate::flow::FlowEngine;
 use crate::network::Network;
 use crate::packet::PacketEngine;
 
-/// Why a run has no result.
+/// The reason why a run has no result.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PredictError {
     /// The input does not allow it.
@@ -66,7 +66,7 @@ pub trait Engine: Sync {
     /// Its name in experiments and documents, in kebab-case.
     fn name(&self) -> &'static str;
 
-    /// How people call what it gives: a prediction, a simulation.
+    /// The usual word for its result: a prediction, a simulation.
     fn method(&self) -> &'static str;
 
     /// One sentence on what it computes.
@@ -88,7 +88,7 @@ pub trait Engine: Sync {
     /// The findings that [`Engine::run`] would return.
     fn outline(&self, network: &Network, experiment: &Experiment) -> Result<Value, Vec<Finding>>;
 
-    /// Computes the experiment. `frames` gets what there is so far, in order, from the calling
+    /// Computes the experiment. `frames` gets the partial results in order, from the calling
     /// thread.
     ///
     /// # Errors

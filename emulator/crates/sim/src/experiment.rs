@@ -9,7 +9,7 @@ use crate::faults::Fault;
 use crate::packet::settings::Settings;
 use crate::workload::{Traffic, Workload};
 
-/// The seed of an experiment that gives none.
+/// The default seed of an experiment.
 pub const DEFAULT_SEED: u64 = 7;
 
 /// One experiment. A plan in the same document is ignored here.
@@ -25,7 +25,7 @@ pub struct Experiment {
     /// Who sends to whom.
     #[serde(default = "all_to_all")]
     pub workload: Traffic,
-    /// The routing scheme; the paper's own for the family when left out.
+    /// The routing scheme; default: that of the family's paper.
     #[serde(default)]
     pub routing: Option<String>,
     /// The faults, in any order.
@@ -37,10 +37,10 @@ pub struct Experiment {
     /// The rate of every link in Gb/s, instead of the plan's.
     #[serde(default)]
     pub link_gbps: Option<f64>,
-    /// Seeds of all that is drawn; a run for each.
+    /// Seeds of all random draws; a run for each.
     #[serde(default = "default_seeds")]
     pub seeds: Vec<u64>,
-    /// Whether to work out max-min fair rates; when left out, up to [`AUTO_RATES_FLOWS`] flows.
+    /// Whether to compute max-min fair rates; default: up to [`AUTO_RATES_FLOWS`] flows.
     #[serde(default)]
     pub max_min: Option<bool>,
     /// The size of a flow of weight 1, in gigabits; if set, the result includes completion times.

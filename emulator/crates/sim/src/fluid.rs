@@ -1,5 +1,5 @@
-//! Flows in time: every flow has a size, rates are max-min fair at every moment, and are computed
-//! again whenever flows end.
+//! Flows in time: every flow has a size, rates are max-min fair at every time, and are recomputed
+//! whenever flows end.
 
 use std::sync::atomic::Ordering;
 
@@ -7,13 +7,14 @@ use crate::count::{Cancelled, Progress};
 use crate::maxmin::max_min_rates;
 use crate::paths::Paths;
 
-/// Flows that would end within this share of the step are ended together: rounding only.
+/// Flows that would end within this share of the step end together, because the difference is
+/// rounding.
 const EQUAL_SHARE: f64 = 1e-9;
 
 /// The result of a fluid run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Completion {
-    /// When each flow ends, in seconds; infinity for a flow without a path.
+    /// The end of each flow, in seconds; infinity for a flow without a path.
     pub ends_secs: Vec<f64>,
     /// The total rate as steps: `(from, rate)` in seconds and the unit of the capacities, until the
     /// next entry.
@@ -51,7 +52,7 @@ pub fn run(
         if dropped.next_if_eq(&&flow).is_some() {
             continue;
         }
-        // Nothing to send, or nothing to cross: over at once.
+        // Flows without data or without links end at once.
         if left[flow as usize] <= 0.0 || paths.path(flow as usize).is_empty() {
             done.ends_secs[flow as usize] = 0.0;
         } else {

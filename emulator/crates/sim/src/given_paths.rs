@@ -8,9 +8,8 @@ use crate::network::Network;
 use crate::paths::Paths;
 
 /// The max-min fair rate in Gb/s of every flow, over the path of servers `paths[flow]`, both ends
-/// included. Servers that follow each other are joined by a link, or by one switch. An empty path
-/// is a flow that carries nothing. The slowest link has `link_gbps`, the others as many times more
-/// as they are planned to.
+/// included. Consecutive servers are joined by a link, or by a switch. The flow of an empty path
+/// has the rate 0. The slowest link has `link_gbps`, the others keep the plan's ratios.
 ///
 /// Linear in the lengths of the paths times the ports of a node, plus [`max_min_rates`].
 ///
@@ -53,8 +52,8 @@ pub fn rates_within(
     Ok(max_min_rates(&paths, gbps))
 }
 
-/// The directed links from a node to another, directly or by one switch, the one of the lowest link
-/// number.
+/// The directed links from a node to another, directly or by a switch; among several, those with
+/// the lowest link number.
 fn join(topology: &Topology, adjacency: &Csr, from: NodeId, to: NodeId) -> Option<Vec<DirectedLink>> {
     if from.max(to) >= topology.node_count() {
         return None;

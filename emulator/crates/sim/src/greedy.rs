@@ -1,7 +1,7 @@
 //! Choice by probing, flow after flow: each flow takes the good path with the most bandwidth left.
 //!
 //! Flows start one after another in an order drawn from the seed: in the workload's order, all
-//! flows of one server would start together, and none would see the load of later ones. The
+//! flows of one server would start together, and none would measure the load of later ones. The
 //! bandwidth left on a link is its capacity divided by its number of flows, including the new one;
 //! among paths with equal bandwidth left, the shortest wins, then a random one. Each choice depends
 //! on the previous ones, so it runs on one thread. `[bcube §4.2]`, order and ties `[ours]`
@@ -81,7 +81,7 @@ fn assign(
     Ok(())
 }
 
-/// The load of a workload, with the capacity of every directed link in any one unit.
+/// The load of a workload, with the capacity of every directed link in any common unit.
 pub fn count_links(
     router: &dyn MultipathRouter,
     flows: &Flows,
@@ -97,7 +97,7 @@ pub fn count_links(
     Ok(load)
 }
 
-/// The paths of a workload, with the capacity of every directed link in any one unit.
+/// The paths of a workload, with the capacity of every directed link in any common unit.
 pub fn route(
     router: &dyn MultipathRouter,
     flows: &Flows,
@@ -105,7 +105,7 @@ pub fn route(
     seed: u64,
     progress: &Progress,
 ) -> Result<Paths, Cancelled> {
-    // As they start; put into the workload's order afterwards.
+    // In the order of their starts; sorted into the workload's order afterwards.
     let mut started = Vec::with_capacity(flows.len() as usize);
     let mut links = Vec::new();
     let mut dropped = Vec::new();

@@ -55,8 +55,8 @@ impl Distances {
 /// Distances between all live servers, every link counted, around failures.
 ///
 /// Servers forward where the family's servers do. Searches of 64 sources share each pass over the
-/// links; batches run in parallel, and the counts are whole numbers, so threads do not show in the
-/// result.
+/// links; batches run in parallel, and the counts are whole numbers, so the result does not depend
+/// on threads.
 pub fn all_pairs_links(
     topology: &Topology,
     failures: &Failures,
@@ -115,7 +115,8 @@ fn live_adjacency(topology: &Topology, failures: &Failures) -> Csr {
 }
 
 /// Hops between servers (crossing a mini-switch is part of one) from some live servers to all,
-/// around failures: a sample where all pairs are too many. `unreachable` counts live servers only.
+/// around failures: for a sample, if there are too many pairs. `unreachable` counts live servers
+/// only.
 pub fn hops_from(topology: &Topology, failures: &Failures, sources: &[NodeId]) -> Distances {
     let servers = topology.server_count();
     let csr = between_servers(topology, failures);
@@ -130,7 +131,7 @@ pub fn hops_from(topology: &Topology, failures: &Failures, sources: &[NodeId]) -
     batches.fold(Distances::default(), |all, batch| all.merge(&batch))
 }
 
-/// Which live servers are one hop from each other: by a link, or over a switch.
+/// The live servers that are one hop from each other: by a link, or over a switch.
 fn between_servers(topology: &Topology, failures: &Failures) -> Csr {
     let live = live_adjacency(topology, failures);
     let servers = topology.server_count();

@@ -7,12 +7,12 @@ use std::collections::binary_heap::PeekMut;
 use crate::paths::Paths;
 
 /// The max-min fair rate of every flow, in the unit of `capacity` (per directed link). A dropped
-/// flow gets 0; a flow that crosses no link is bound by nothing and gets infinity.
+/// flow gets 0; a flow that crosses no link is not limited and gets infinity.
 ///
-/// All rates rise together until a link is full; the flows on it keep their rate, the others rise
-/// on. Every flow's path and every link's list of flows is read once: linear in the links of all
-/// paths, plus a heap of links. The order of work is fixed, so the result is the same to the last
-/// bit.
+/// All rates rise together until a link is full; the flows on it keep their rate, and the others
+/// continue to rise. Every flow's path and every link's list of flows is read once: linear in the
+/// links of all paths, plus a heap of links. The order of work is fixed, so the result is the same
+/// to the last bit.
 pub fn max_min_rates(paths: &Paths, capacity: &[f64]) -> Vec<f64> {
     let mut rates = vec![f64::INFINITY; paths.len()];
     for &flow in &paths.dropped {
@@ -40,7 +40,8 @@ pub fn max_min_rates(paths: &Paths, capacity: &[f64]) -> Vec<f64> {
     while let Some(mut top) = heap.peek_mut() {
         let Share { rate, link } = *top;
         let at = link as usize;
-        // Shares only grow as other links fill first: a stale one goes back with its present value.
+        // Shares only grow while other links fill: an outdated share is put back with its present
+        // value.
         let present = links[at].share().max(0.0);
         if links[at].rising > 0 && present > rate {
             top.rate = present;
@@ -48,7 +49,7 @@ pub fn max_min_rates(paths: &Paths, capacity: &[f64]) -> Vec<f64> {
         }
         PeekMut::pop(top);
         let mut chunks = on(at).chunks(BATCH);
-        // Once none of its flows rises, the rest of the list has nothing new.
+        // If none of its flows rises, the rest of the list is settled.
         while links[at].rising > 0
             && let Some(flows) = chunks.next()
         {
@@ -67,8 +68,8 @@ pub fn max_min_rates(paths: &Paths, capacity: &[f64]) -> Vec<f64> {
     rates
 }
 
-/// Flows settled at a time: their paths are read together, so that memory answers for all of them
-/// at once. `[measured]`
+/// Flows settled at a time: their paths are read together, to overlap the memory accesses.
+/// `[measured]`
 const BATCH: usize = 64;
 
 /// Links of a path copied at once, needed or not.
@@ -92,8 +93,8 @@ fn settle<'a>(flows: &[u32], settled: &mut [u64], kept: &'a mut [u32; BATCH]) ->
     kept
 }
 
-/// The links of these flows' paths, one path after another. They are copied in blocks, so that
-/// neither a path's length is guessed nor one path waited for before the next.
+/// The links of these flows' paths, one path after another. They are copied in blocks, so that path
+/// lengths cause no mispredicted branches and paths need not wait for each other.
 fn gather(paths: &Paths, flows: &[u32], crossed: &mut Vec<u32>) {
     let mut spans = [(0, 0); BATCH];
     for (span, &flow) in spans.iter_mut().zip(flows) {
@@ -116,7 +117,7 @@ fn gather(paths: &Paths, flows: &[u32], crossed: &mut Vec<u32>) {
 /// A link while rates rise.
 #[derive(Clone, Copy)]
 struct Filling {
-    /// The capacity that is left by flows whose rates are final.
+    /// The capacity that flows with final rates leave.
     left: f64,
     /// Flows that still rise.
     rising: u32,

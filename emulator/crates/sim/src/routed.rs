@@ -38,11 +38,11 @@ pub struct RoutedRun<'a> {
     pub part: &'a Part,
     /// The failed and degraded parts.
     pub damage: Damage,
-    /// How flows are spread over next hops.
+    /// The balancing of flows over next hops.
     pub balance: Balance,
     /// The run's seed, from which each node's own follows.
     pub seed: u64,
-    /// Rate of the slowest link, in Gb/s; others are as many times faster as they are planned.
+    /// Rate of the slowest link, in Gb/s; the other links keep the plan's ratios.
     pub link_gbps: f64,
 }
 
@@ -106,8 +106,8 @@ impl RoutedRun<'_> {
     }
 
     /// The same for switches whose own programs choose: `path_of` gives the nodes of a flow's path,
-    /// both ends included, where these links, by their nodes, carry nothing; none where there is no
-    /// way. Linear in links and in the lengths of the paths, plus [`max_min_rates`].
+    /// both ends included, if these links (by their nodes) are dead; empty if there is no path.
+    /// Linear in links and in the lengths of the paths, plus [`max_min_rates`].
     ///
     /// # Errors
     /// A finding for a path whose nodes no link joins.
@@ -138,8 +138,8 @@ impl RoutedRun<'_> {
     }
 
     /// The tables at which the controllers settle if flows last forever: as in the flow engine, but
-    /// each flow counts on the path that it has. If requested, detours are planned for the rates
-    /// that flows then have. `[subways §5.2, §6]` `None` for other families than Subways.
+    /// each flow counts on its actual path. If requested, detours are planned for the rates that
+    /// flows then have. `[subways §5.2, §6]` `None` for other families than Subways.
     fn settled(&self, topology: &Topology, capacity: &[f64], flows: &[RoutedFlow]) -> Option<Tables> {
         let failures = &self.damage.failures;
         let controllers = Controllers::new(topology, failures.clone(), capacity)?;

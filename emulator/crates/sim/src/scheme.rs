@@ -1,5 +1,5 @@
-//! Routing schemes by name, and how their paths are chosen: each flow for itself, flow after flow
-//! by load, or with weights that controllers set by the load of all.
+//! Routing schemes by name, and their choice of paths: each flow independently, flow after flow by
+//! load, or with weights that controllers set by the total load.
 
 use cubeyard_routing::{
     Failures, MultipathRouter, PathChoice, Router, default_for, names_for, router, scheme,
@@ -13,7 +13,7 @@ use crate::greedy;
 use crate::paths::Paths;
 use crate::widest::Widest;
 
-/// The scheme of this name, checked without making it; the family's own when there is none.
+/// The scheme of this name, checked without making it; the family's scheme if none is given.
 ///
 /// # Errors
 /// As of [`Scheme::new`].
@@ -48,7 +48,7 @@ pub struct Scheme<'a> {
 }
 
 impl<'a> Scheme<'a> {
-    /// The scheme of this name; the family's own when there is none. Links have the topology's
+    /// The scheme of this name; the family's scheme if none is given. Links have the topology's
     /// rates.
     ///
     /// # Errors

@@ -5,12 +5,12 @@ use cubeyard_routing::subways::{AGGRESSIVENESS, LEAST_SHARE, rebind_probabilitie
 
 use super::network::{RackNetwork, Way};
 
-/// One way between a rack and the backbone.
+/// A path between a rack and the backbone.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Exit {
     /// The ToR on the backbone's side.
     pub tor: usize,
-    /// The rack's own port that it starts at.
+    /// The rack's port at which it starts.
     pub port: usize,
     /// Links crossed, in either order.
     pub links: Vec<usize>,
@@ -31,8 +31,8 @@ pub(super) struct Exits {
 }
 
 impl Exits {
-    /// Straight over its ToRs, shares by the rates of its links (2/7 and 5/7 with 10 and 25 Gb/s).
-    /// `[subways §4.3]`
+    /// Paths straight over its ToRs, with shares by the rates of its links (2/7 and 5/7 with 10 and
+    /// 25 Gb/s). `[subways §4.3]`
     pub fn straight(network: &RackNetwork, rack: usize, way: Way) -> Exits {
         let ways: Vec<Exit> = network
             .tors_of(rack)

@@ -13,7 +13,7 @@ const PERIOD_SECS: f64 = 0.01;
 /// A stream with a smaller share of its volume left has ended: the rest is rounding.
 const OVER_SHARE: f64 = 1e-9;
 
-/// How flows are spread over ToRs.
+/// The rule that spreads flows over ToRs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Balance {
     /// By the rates of a server's links, and so constant. `[subways §4.2, §4.3]`
@@ -24,7 +24,7 @@ pub enum Balance {
     Detours,
 }
 
-/// Which ToRs of two ends a flow may combine.
+/// The combinations of ToRs of both ends that a flow may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Between {
     /// Any: each end chooses by itself. `[subways §5.2]`
@@ -34,12 +34,12 @@ pub enum Between {
     SameCluster,
 }
 
-/// How a job runs.
+/// The settings of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// How flows are spread.
     pub balance: Balance,
-    /// Which ToRs they may combine.
+    /// The combinations of ToRs that they may use.
     pub between: Between,
 }
 
@@ -80,7 +80,7 @@ pub fn shuffle(network: &RackNetwork, racks: &[usize], gigabits: f64) -> Vec<Dem
 #[derive(Clone, Debug)]
 struct Part {
     demand: usize,
-    /// Indices of the ways of both ends; `None` through a shared ToR.
+    /// Indices of the paths of both ends; `None` through a shared ToR.
     exits: Option<[usize; 2]>,
     flows: f64,
     left_gigabits: f64,
@@ -97,8 +97,8 @@ impl Stream for Part {
     }
 }
 
-/// Runs a job until its last flow has ended: when, in seconds. Infinite where a flow gets no rate
-/// at all.
+/// Runs a job until its last flow has ended, and returns the time in seconds; infinite if a flow
+/// has the rate 0.
 pub fn run(
     network: &RackNetwork,
     demands: &[Demand],
@@ -140,7 +140,7 @@ struct Job<'a> {
     network: &'a RackNetwork,
     demands: &'a [Demand],
     plan: Plan,
-    /// By rack: ways up and ways down.
+    /// By rack: upward and downward paths.
     exits: Vec<[Exits; 2]>,
     /// By link: the network's, then the allowances of detours.
     capacity: Vec<f64>,
@@ -181,7 +181,7 @@ impl<'a> Job<'a> {
         job
     }
 
-    /// The ways through ToRs that both racks are wired to.
+    /// The paths through ToRs that both racks are wired to.
     fn shared(&self, demand: &Demand) -> Vec<Vec<usize>> {
         let theirs = self.network.tors_of(demand.to);
         let mine = self.network.tors_of(demand.from).into_iter().enumerate();

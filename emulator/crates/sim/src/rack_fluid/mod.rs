@@ -1,4 +1,4 @@
-//! A fluid of whole racks for Subways: all servers of a logical rack send alike, so that a rack's
+//! A fluid of whole racks for Subways: all servers of a logical rack send equally, so that a rack's
 //! links to one ToR are one link, and flows between two racks over the same ToRs are one stream.
 //! `[subways §4-§6]`, the fluid `[ours]`
 //!

@@ -3,7 +3,7 @@
 use cubeyard_routing::subways::Racks;
 use cubeyard_topology::{Topology, TopologySpec};
 
-/// Which way along a link: from servers towards the core, or back.
+/// The direction along a link: from servers towards the core, or back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     /// Towards the core.
@@ -85,7 +85,7 @@ impl RackNetwork {
             for (tor, down) in down.iter().enumerate() {
                 let (up, core) = (self.uplinks(tor, way), self.core(self.cluster_of_tor[tor], way));
                 let before = std::mem::replace(&mut self.capacity_gbps[up], down / at_tors);
-                // A core that there is: its share of this ToR grows or shrinks with the ToR.
+                // An existing core: its share for this ToR grows or shrinks with the ToR.
                 if self.capacity_gbps[core] > 0.0 {
                     self.capacity_gbps[core] += (down / at_tors - before) / at_aggregation;
                 }
