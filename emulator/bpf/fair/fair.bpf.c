@@ -56,7 +56,7 @@ struct {
 	__type(value, __u32);
 } flows_seen SEC(".maps");
 
-/* Messages between servers, sent from the addresses of their ports. */
+/* What servers say to each other by their ports' own addresses. */
 struct message {
 	struct ethhdr eth;
 	struct iphdr ip;

@@ -187,7 +187,7 @@ struct cy_marking {
 struct cy_cpu {
 	__u64 socket; /* the cookie of the one by which the CPU sends; 0: there is none */
 	__u64 due; /* when the next packet for programs is due, in nanoseconds */
-	__u64 lost; /* dropped packets for programs: too many, too long, or several merged into one */
+	__u64 lost; /* packets for programs that were too many, too long, or several in one */
 };
 
 /* A packet for programs of users, or what became of one of theirs. The beginning of a record of the ring `packets`; the packet's bytes

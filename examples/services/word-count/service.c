@@ -250,7 +250,7 @@ EXPORT("timer") void timer(void) {
 
 /* A coordinate takes part with the words of its own server, or with none. */
 static void begin(unsigned job, cube_key at, cube_key root, int full, const struct counts *own) {
-    static struct counts nothing; /* not const: a constant would be stored in the module's file */
+    static struct counts nothing; /* not const: as data it would be in the module */
     const struct counts *counts = own ? own : &nothing;
     cube_key to = full ? NONE : next(at, root);
     if (to != NONE) {
