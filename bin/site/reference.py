@@ -79,6 +79,8 @@ def commands() -> Iterable[str]:
 
 def calls() -> Iterable[str]:
     schemas = Schemas(description()["components"]["schemas"], "rest-schemas.md")
+    parameters = description()["components"].get("parameters", {})
+    shared = {f"#/components/parameters/{name}": item for name, item in parameters.items()}
     by_tag: dict[str, list[tuple[str, str, dict[str, Any]]]] = {}
     for path, methods in description()["paths"].items():
         for method, call in methods.items():
@@ -87,8 +89,8 @@ def calls() -> Iterable[str]:
         yield f"## {tag.capitalize()}\n"
         for path, method, call in by_tag[tag]:
             yield f"### {call['summary']}\n\n`{method.upper()} {path}`\n\n{call.get('description', '')}\n"
-            rows = [[f"`{item['name']}`", item["in"], schemas.type_of(item["schema"]), cell(item)]
-                    for item in call.get("parameters", [])]  # fmt: skip
+            given = [shared.get(item.get("$ref", ""), item) for item in call.get("parameters", [])]
+            rows = [[f"`{item['name']}`", item["in"], schemas.type_of(item["schema"]), cell(item)] for item in given]
             yield from table(["Parameter", "In", "Type", "Meaning"], rows)
             if body := call.get("requestBody"):
                 yield f"Body: {schemas.of_content(body['content'])}\n"

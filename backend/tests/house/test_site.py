@@ -107,5 +107,7 @@ def test_the_reference_has_every_public_name_and_command(site: Path) -> None:
     assert "cubeyard predict" in (site / "reference/cli.html").read_text()
     assert "server-frozen" in (site / "reference/fault-kinds.html").read_text()
     assert "CUBEYARD_DOCS_DIR" in (site / "reference/settings.html").read_text()
-    assert "POST /api/v1/plans" in (site / "reference/rest-api.html").read_text()
+    rest = (site / "reference/rest-api.html").read_text()
+    assert "POST /api/v1/plans" in rest
+    assert "Idempotency-Key" in rest, "a parameter that several calls share"
     assert "Host-limited" in (site / "reference/glossary.html").read_text()
