@@ -40,8 +40,8 @@ _MOST_CHARACTERS = 300
 
 
 def read(data: bytes, host: str | None) -> Listing | None:
-    """None for a file without such a table, and for a workbook. Raises `BadFileError` where nothing names the device of
-    one."""
+    """None for a file without such a table, and for a workbook. Raises `BadFileError` where nothing
+    names the device of one."""
     if data.startswith(b"PK"):
         return None
     lines = lenient(data).splitlines()
