@@ -137,6 +137,8 @@ def _request(case: Any) -> dict[str, Any]:
     made = case.as_transport_kwargs(base_url="http://localhost")
     if isinstance(made.get("data"), bytes | str):
         made["content"] = made.pop("data")
+    # The client sends text of headers in ASCII alone; others send Latin-1.
+    made["headers"] = {name: value.encode("latin-1") for name, value in made["headers"].items()}
     wanted = {"method", "url", "headers", "params", "json", "content", "data"}
     return {key: value for key, value in made.items() if value is not None and key in wanted}
 
