@@ -310,7 +310,7 @@ def test_every_path_says_all_its_methods_and_has_head_where_it_has_get(client: T
     [
         (b'{"name": "x", "spec": {"family": "bcube", "n": NaN, "k": 1}}', "NaN is no number of JSON"),
         (b'{"name": "NaN", "spec": {"family": "bcube", "n": -Infinity, "k": 1}}', "-Infinity is no number of JSON"),
-        (b'{"name": "x", "spec": {"family": "bcube", "n": 4, "n": 8, "k": 1}}', '"n" is there twice in one object'),
+        (b'{"name": "x", "spec": {"family": "bcube", "n": 4, "n": 8, "k": 1}}', '"n" occurs twice in one object'),
         (b'{"name": "x", "spec": {"family": "bcube", "n": 1e400, "k": 1}}', "1e400 is beyond 1.8e308"),
         ('{"name": "\u00f6"}'.encode("latin-1"), "body.10: This is not JSON: This byte is no UTF-8"),
         (b"[" * 100_000, "It is nested too deeply"),

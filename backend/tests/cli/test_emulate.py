@@ -27,7 +27,7 @@ from tests.emulation.setup.test_fitting import document_of
         ("100M", 1e8),
         ("1G", 1e9),
         ("250k", 250e3),
-        ("5000", 5000.0),
+        ("5000 b/s", 5000.0),
         ("2.5 Gbit/s", 2.5e9),
         ("10Mbps", 1e7),
         ("10MBit/s", 1e7),

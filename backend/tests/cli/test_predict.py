@@ -116,8 +116,8 @@ def test_a_share_that_is_none_is_named(tmp_path: Path, name: str, option: tuple[
     tree = {"family": "leaf_spine", "leaves": 2, "spines": 1, "servers_per_leaf": 1}
     done = cubeyard(tmp_path, name, "--spec", json.dumps(tree), *option)
     assert done.returncode == 0, done.stderr
-    assert f"{option[1]}: this strikes nothing" in done.stderr.decode()
-    assert b"strikes nothing" not in cubeyard(tmp_path, name, "--spec", json.dumps(tree), option[0], "all links").stderr
+    assert f"{option[1]}: this affects nothing" in done.stderr.decode()
+    assert b"affects nothing" not in cubeyard(tmp_path, name, "--spec", json.dumps(tree), option[0], "all links").stderr
 
 
 @pytest.mark.parametrize(

@@ -118,7 +118,7 @@ def test_a_server_that_is_not_there_is_waited_for_and_told(
 ) -> None:
     monkeypatch.setattr(processes, "READY_SECS", 0.3)
     watched.begin()
-    with pytest.raises(ServiceProcessError, match="1 servers do not talk"):
+    with pytest.raises(ServiceProcessError, match="1 servers are not connected"):
         watched.wait()
     with Node(place, 7) as node, node.process()[0]:
         watched.wait()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -15,8 +14,7 @@ from cubeyard.kit.db import Database
 from cubeyard.kit.idempotency.repository import KeyRepository
 from cubeyard.kit.routing import LateRoute
 from cubeyard.settings import Settings
-from tests.api.test_client_names import DESCRIPTION
-from tests.conftest import SMALL
+from tests.conftest import SMALL, described
 
 PLANS = "/api/v1/plans"
 KEY = {"Idempotency-Key": "c9b1c1a2-1d0e"}
@@ -98,11 +96,10 @@ def test_each_token_has_its_keys_and_no_secret_is_kept(settings: Settings, datab
 
 
 def test_every_creating_post_describes_the_header() -> None:
-    described = json.loads(DESCRIPTION.read_text())
     reference = {"$ref": "#/components/parameters/IdempotencyKey"}
     having = {
         operation["operationId"]
-        for path in described["paths"].values()
+        for path in described()["paths"].values()
         for operation in path.values()
         if reference in operation.get("parameters", ())
     }

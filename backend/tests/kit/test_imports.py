@@ -56,7 +56,7 @@ assert len(models) > 200, len(models)
 complete = [one.__qualname__ for one in models if one.__pydantic_complete__]
 assert len(complete) < 15, complete
 direct = [one.__qualname__ for one in BaseModel.__subclasses__() if one.__module__.startswith("cubeyard.") and one is not Model]
-assert sorted(direct) == ["EmulationCluster", "EmulationHost"], direct
+assert sorted(direct) == ["EmulationCluster", "EmulationHost", "Settings"], direct
 assert [one.path for one in ROUTES if getattr(one, "made", False)] == []
 """
     imported(code)

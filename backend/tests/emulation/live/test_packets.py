@@ -275,7 +275,8 @@ def test_the_command_line_writes_packets_while_they_flow(
     assert written.exit_code == 0, written.output
     assert [item.kept for item in map(packet_of, Blocks().feed(file.read_bytes())) if item is not None] == [ARP]
     assert (
-        "1 packets of 00/<0,0>, 2 more came faster than they were read. The stream reached its limit" in written.stderr
+        "1 packets of 00/<0,0>, 2 more arrived faster than they were read. The stream reached its limit"
+        in written.stderr
     )
     assert client.get(f"{API}/runs/{run}/captures").json()["items"] == [], "nothing is kept"
     for wrong, message in (
