@@ -1,1 +1,1 @@
-"""The baseline: digests of Cubeyard's outputs, recorded before a rebuilding and compared after it."""
+"""The baseline: digests of outputs, recorded before a rebuilding and compared after it."""
