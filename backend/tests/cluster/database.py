@@ -1,5 +1,5 @@
 """The external PostgreSQL of the installation: on this machine, with an address on the cluster's
-network, a password and TLS."""
+network, a password, and TLS where this PostgreSQL has it."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psycopg
-from psycopg import sql
+from psycopg import errors, sql
 
 from cubeyard.kit.embedded import EmbeddedPostgres
 from tests.cluster.machines import OUTSIDE
@@ -37,7 +37,8 @@ def a_database() -> Iterator[tuple[str, Path]]:
             role = sql.SQL("CREATE ROLE {} LOGIN PASSWORD {}").format(sql.Identifier(NAME), sql.Literal(password))
             connection.execute(role)
             certificate = _certify(server.data)
-            connection.execute("ALTER SYSTEM SET ssl = on")
+            with suppress(errors.InvalidParameterValue):  # a PostgreSQL that was built without TLS
+                connection.execute("ALTER SYSTEM SET ssl = on")
             connection.execute("SELECT pg_reload_conf()")
             connection.execute(f"ALTER DATABASE {NAME} OWNER TO {NAME}")
         yield f"postgresql://{NAME}:{password}@{OUTSIDE}:5432/{NAME}", certificate
