@@ -288,7 +288,6 @@ fn frames_from_elsewhere_are_refused_and_told_and_move_no_address() {
 }
 
 #[test]
-#[ignore = "for the long run, `make test TEST=all`"]
 fn a_switch_may_have_parts_on_three_hosts() {
     if !can_emulate("a_switch_may_have_parts_on_three_hosts") {
         return;

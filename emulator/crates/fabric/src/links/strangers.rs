@@ -1,8 +1,8 @@
 //! Keeps packets of others out of the tunnels: their UDP port takes what anybody sends. `[ours]`
 //!
 //! Packets for the run's VXLAN numbers pass only from its other hosts, and by the interface of the
-//! route there. No process of this host may send such packets, nor anybody through this host, so
-//! that a user of one host cannot pass for it at another. Root on the network between the hosts
+//! route there. No process of this host may send such packets, nor anybody else through this host,
+//! so that a user of one host cannot pass for it at another. Root on the network between the hosts
 //! still can: against that, give the hosts addresses of a WireGuard network.
 
 use std::ops::Range;
@@ -66,7 +66,9 @@ impl Strangers {
         firewall.add_chain("in", Some(Way::In));
         firewall.add_rule("in", &ours, Then::Ask("hosts"));
         firewall.add_chain("through", Some(Way::Through));
-        firewall.add_rule("through", &ours, Then::CountAndDrop(COUNTER));
+        // The others' own packets pass: this host may connect them, by a bridge whose packets the
+        // kernel shows to this chain (`bridge-nf-call-iptables`, which Docker switches on).
+        firewall.add_rule("through", &ours, Then::Ask("hosts"));
         firewall.add_chain("out", Some(Way::Out));
         let sent = [&ours[..], &[Match::FromSocket]].concat();
         firewall.add_rule("out", &sent, Then::CountAndDrop(COUNTER));
