@@ -266,11 +266,9 @@ def _exit_status(document: Json) -> int:
     """As in `scenario run`. A run without a hypothesis is judged by its faults alone, and with an
     upgrade only if the upgrade was finished."""
     outcome = document["verdict"]["outcome"]
-    if outcome in ("none", "held") and unfinished_in_words(document.get("upgrade")):
-        return EXIT_STATUS["not-tested"]
     if outcome != "none":
         return EXIT_STATUS[outcome]
-    if document["not_injected"]:
+    if document["not_injected"] or unfinished_in_words(document.get("upgrade")):
         return EXIT_STATUS["not-tested"]
     wrong = {"lasted_secs", "overran_secs"}
     return EXIT_STATUS["inconclusive" if any(wrong & fault.keys() for fault in document["faults"]) else "held"]

@@ -149,7 +149,6 @@ def reported(**more: Any) -> dict[str, Any]:
         ({"faults": [{"overran_secs": 1.0}]}, 3),
         ({"upgrade": UPGRADE}, 4),
         ({"upgrade": {**UPGRADE, "steps_done": 8}}, 0),
-        ({"upgrade": UPGRADE, "verdict": {"outcome": "held"}}, 4),
         ({"upgrade": UPGRADE, "verdict": {"outcome": "broken"}}, 1),
         ({"verdict": {"outcome": "held"}}, 0),
         ({"verdict": {"outcome": "broken"}, "not_injected": [MISSING]}, 1),

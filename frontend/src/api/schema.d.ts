@@ -8023,7 +8023,7 @@ export interface components {
             hypotheses: components["schemas"]["HypothesisVerdict"][];
             /**
              * Not Injected
-             * @description Faults that were planned and did not happen, each with its reason.
+             * @description Faults that were planned and did not happen, each with its reason, and an upgrade that was not finished.
              * @default []
              */
             not_injected: string[];

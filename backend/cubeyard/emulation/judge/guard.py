@@ -33,7 +33,7 @@ class Struck:
     any: bool = False
     """Whether a fault was injected, or an upgrade began."""
     missing: tuple[str, ...] = ()
-    """Faults that were planned and not injected."""
+    """Faults that were planned and not injected, and an upgrade that was not finished."""
     off_schedule: tuple[str, ...] = ()
     """Faults that began or ended otherwise than planned."""
     cut_short: bool = False

@@ -18,7 +18,7 @@ from cubeyard.emulation.measure import latency
 from cubeyard.emulation.measure.events import Events
 from cubeyard.emulation.measure.recorder import Recorder
 from cubeyard.emulation.measure.sums import Sums
-from cubeyard.experiments.scenario.verdict import missing_in_words, off_schedule_in_words
+from cubeyard.experiments.scenario.verdict import missing_in_words, off_schedule_in_words, unfinished_in_words
 
 Json = dict[str, Any]
 
@@ -36,12 +36,13 @@ def make(
     ended: str,
     timings: Json,
     not_injected: Sequence[Json] = (),
-    upgraded: bool = False,
+    upgrade: Json | None = None,
     ended_at_secs: float | None = None,
 ) -> Json:
     """The document. `faults` are the injected faults with their times; `not_injected` are the
-    planned faults that did not happen. The run ended at `ended_at_secs`, or after its planned
-    time."""
+    planned faults that did not happen; `upgrade` has the steps of an upgrade that were done. The
+    run ended at `ended_at_secs`, or after its planned time."""
+    upgraded = upgrade is not None and upgrade["began_at_secs"] is not None
     question = recorder.question
     quiet = recorder.quiet
     ideal = question.prediction.ideal_bits_per_sec
@@ -81,7 +82,7 @@ def make(
     fidelity = judge(calibration, observed)
     struck = Struck(
         bool(faults) or upgraded,
-        tuple(missing_in_words(fault) for fault in not_injected),
+        (*map(missing_in_words, not_injected), *filter(None, [unfinished_in_words(upgrade)])),
         tuple(off_schedule_in_words(faults)),
         any("lasted_secs" in fault or "not_recovered" in fault for fault in faults),
         min((_overran_at(fault, ended_at_secs) for fault in faults), default=inf),
@@ -119,6 +120,7 @@ def make(
             "goodput_bits_per_sec": [item[1] for item in recorder.series],
             "abt_bits_per_sec": [item[2] for item in recorder.series],
         },
+        **({} if upgrade is None else {"upgrade": upgrade}),
         "timings": timings,
     }
 

@@ -107,13 +107,10 @@ class Session:
             ended=ended,
             timings=timings,
             not_injected=self._faults.missing,
-            upgraded=bool(self._upgrading.times),
+            upgrade=self._upgrading.document(self._recorder.events.connections_lost),
             ended_at_secs=self._at_secs,
         )
         document["predicted_steps"] = self._faults.predicted
-        upgrade = self._upgrading.document(self._recorder.events.connections_lost)
-        if upgrade is not None:
-            document["upgrade"] = upgrade
         if self._question.beside:
             document["images"] = self._programs.document()
         self._sink.progress(1.0)

@@ -50,7 +50,8 @@ class RunVerdict(Model):
     )
     hypotheses: list[HypothesisVerdict]
     not_injected: list[str] = Field(
-        default=[], description="Faults that were planned and did not happen, each with its reason."
+        default=[],
+        description="Faults that were planned and did not happen, each with its reason, and an upgrade that was not finished.",
     )
     off_schedule: list[str] = Field(
         default=[],
@@ -205,6 +206,7 @@ def of_report(claims: Sequence[StatedHypothesis], report: Mapping[str, Any]) -> 
 def of_emulation(claims: Sequence[StatedHypothesis], report: Mapping[str, Any]) -> RunVerdict:
     """The verdict of an emulation's report."""
     missing = [missing_in_words(fault) for fault in report.get("not_injected") or []]
+    missing += filter(None, [unfinished_in_words(report.get("upgrade"))])
     return whole(of_report(claims, report), missing, off_schedule_in_words(report.get("faults") or []))
 
 

@@ -25,7 +25,8 @@ from cubeyard.emulation.judge.guard import Guards
 from cubeyard.emulation.judge.report import make
 from cubeyard.emulation.measure.recorder import Part, Recorder
 from cubeyard.engine import Engine
-from cubeyard.experiments.hypotheses import Hypothesis
+from cubeyard.experiments.hypotheses import Hypothesis, StatedHypothesis
+from cubeyard.experiments.scenario.verdict import of_emulation
 from tests.emulation.measure.test_events import chosen
 from tests.emulation.measure.test_measures import TINY, busy_frame
 from tests.emulation.setup.test_question import question
@@ -431,6 +432,24 @@ def test_a_host_limited_run_leaves_a_share_of_its_baseline_open(engine: Engine) 
         outcomes.append((result["fidelity"]["verdict"], result["verdict"]["outcome"]))
     assert outcomes[1] == ("host-limited", "inconclusive")
     assert outcomes[0][1] == "held"
+
+
+@pytest.mark.parametrize(("done", "outcome"), [(8, "held"), (3, "not-tested"), (0, "not-tested")])
+def test_an_upgrade_that_was_not_finished_leaves_each_hypothesis_untested(
+    engine: Engine, done: int, outcome: str
+) -> None:
+    recorder = recorded(engine, 20)
+    claim = StatedHypothesis(metric="goodput", bound=1.0)
+    guards = Guards([Hypothesis(metric="goodput", bound=1.0, for_secs=0.5)])
+    for number in range(10):
+        guards.watch(number / 10, 0.1, recorder.reading)
+    upgrade = {"title": "to p 2", "steps": 8, "steps_done": done, "began_at_secs": 1.0 if done else None}
+    report = make(recorder, guards, pair(0.98), [], ended="done", timings={}, upgrade=upgrade)
+    missing = [] if done == 8 else [f"The run ended after {done} of 8 steps of its upgrade."]
+    assert report["verdict"]["outcome"] == outcome
+    assert all(sentence in report["verdict"]["sentence"] for sentence in missing)
+    verdict = of_emulation([claim], report)
+    assert (verdict.outcome, verdict.not_injected) == (outcome, missing), "as `scenario run` judges it"
 
 
 def test_the_goodput_is_back_when_a_whole_second_after_the_fault_is_nearly_as_before(engine: Engine) -> None:
