@@ -35,6 +35,8 @@ MAX_OVERFLOW = 40
 
 WAIT_SECS = 2.0
 """Between two attempts to connect at the start."""
+ENDING_SECS = 2.0
+"""The time that an ended program's server process may take to end."""
 IDLE_SECS, PROBE_SECS, PROBES = 5, 2, 5
 LOST_SECS = IDLE_SECS + PROBE_SECS * PROBES
 """After this time without an answer from the peer's kernel, both sides close the connection.
@@ -179,8 +181,14 @@ class Database:
             " AND backend_type = 'client backend' AND pid <> pg_backend_pid())"
         )
         self.engine.dispose()
-        with self.engine.connect() as connection:
-            return bool(connection.scalar(text(others)))
+        # A program that has just ended stays in the list until its server process has ended too.
+        until = time.monotonic() + ENDING_SECS
+        while True:
+            with self.engine.connect() as connection:
+                shared = bool(connection.scalar(text(others)))
+            if not shared or time.monotonic() > until:
+                return shared
+            time.sleep(0.05)
 
     def spend_reserve(self) -> None:
         """Free the disk space reserved for writes on a full disk. Only the embedded server has
