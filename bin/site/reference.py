@@ -256,7 +256,7 @@ def limits() -> Iterable[str]:
 
 
 def glossary() -> Iterable[str]:
-    source = (ROOT / "frontend/src/features/shared/glossary.ts").read_text()
+    source = (ROOT / "frontend/src/shared/shell/glossary.ts").read_text()
     terms = re.findall(r'term:\s*"([^"]+)",\s*meaning:\s*"([^"]+)"', source)
     assert len(terms) == source.count("term: ") - source.count("term: string")
     return [f"**{term}**\n:   {meaning}\n" for term, meaning in terms]

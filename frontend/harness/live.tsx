@@ -7,7 +7,7 @@ import OUTLINES from "../src/features/emulation/picture/testing/outlines.json";
 import { TopologyView } from "../src/features/emulation/picture/topology-view";
 import type { NetworkFrame, Tick } from "../src/features/emulation/session/frames";
 import { type Item, networkOf, stepsOf } from "../src/features/emulation/session/network";
-import "../src/features/shared/testing/with-fault-kinds";
+import "../src/shared/faults/testing/with-fault-kinds";
 import type { ThemeName } from "../src/units";
 
 const RATE = 1e8;

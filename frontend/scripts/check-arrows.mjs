@@ -1,6 +1,7 @@
 // Fails when an import points against the house's arrows:
-//   app -> features -> {ui, charts, render} -> scene -> units
-// Only features and app call api; features never import each other.
+//   app -> features -> shared -> {ui, charts, render} -> scene -> units
+// Only app, features and shared call api. Features never import each other, and a folder of shared
+// imports only those listed for it.
 // Exit code 1 and one line per wrong import. Tests of a folder obey the same arrows.
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve, sep } from "node:path";
@@ -13,8 +14,20 @@ const ALLOWED = {
   ui: ["units", "scene"],
   charts: ["units", "scene"],
   render: ["units", "scene"],
-  features: ["ui", "charts", "render", "scene", "units", "api"],
-  app: ["features", "ui", "charts", "render", "scene", "units", "api"],
+  shared: ["ui", "charts", "render", "scene", "units", "api"],
+  features: ["shared", "ui", "charts", "render", "scene", "units", "api"],
+  app: ["features", "shared", "ui", "charts", "render", "scene", "units", "api"],
+};
+/** By folder in shared: the other folders there that it may import. */
+const SHARED = {
+  plans: [],
+  server: ["plans"],
+  answers: [],
+  faults: [],
+  notes: [],
+  chip: [],
+  shell: ["plans", "server"],
+  runs: ["plans", "server", "shell"],
 };
 
 const IMPORT =
@@ -30,41 +43,38 @@ function* sources(folder) {
   }
 }
 
-/** [folder, feature] of a path below src; feature is the folder right under features/. */
-function roomOf(root, path) {
+/** [folder, part] of a path below src; part is the folder right under features/ or shared/. */
+function folderOf(root, path) {
   const [folder, second] = relative(root, path).split(sep);
-  return [folder, folder === "features" ? second : null];
+  return [folder, folder === "features" || folder === "shared" ? second : null];
+}
+
+/** Why a file in `from` must not import one in `to`, or undefined if it may. */
+function wrongBetween([from, fromPart], [to, toPart]) {
+  for (const folder of [to, from])
+    if (!(folder in ALLOWED)) return `src/${folder} is not a folder of the page`;
+  if (from !== to) return ALLOWED[from].includes(to) ? undefined : `${from} must not import ${to}`;
+  if (fromPart === toPart) return undefined;
+  if (from === "features") return `feature ${fromPart} imports feature ${toPart}`;
+  if (from === "shared" && !SHARED[fromPart]?.includes(toPart))
+    return `shared/${fromPart} must not import shared/${toPart}`;
 }
 
 /** Every wrong arrow below `root`, as `{file, specifier, reason}`. */
 export function wrongArrows(root) {
   const wrong = [];
   for (const file of sources(root)) {
-    const [from, fromFeature] = roomOf(root, file);
+    const from = folderOf(root, file);
     for (const match of readFileSync(file, "utf8").matchAll(IMPORT)) {
       const specifier = match[1] ?? match[2] ?? match[3];
       let target = null;
       if (specifier.startsWith("@/")) target = join(root, specifier.slice(2));
       else if (specifier.startsWith(".")) target = resolve(dirname(file), specifier);
       if (target === null) continue;
-      const [to, toFeature] = roomOf(root, target);
-      if (!(to in ALLOWED) && !(from in ALLOWED)) continue;
-      const name = relative(root, file);
-      if (!(to in ALLOWED))
-        wrong.push({ file: name, specifier, reason: `src/${to} is no room of the house` });
-      else if (!(from in ALLOWED))
-        wrong.push({ file: name, specifier, reason: `src/${from} is no room of the house` });
-      else if (from === to) {
-        // `shared` is the features' own common folder; any other feature is closed to its
-        // neighbours.
-        if (from === "features" && fromFeature !== toFeature && toFeature !== "shared")
-          wrong.push({
-            file: name,
-            specifier,
-            reason: `feature ${fromFeature} imports feature ${toFeature}`,
-          });
-      } else if (!ALLOWED[from].includes(to))
-        wrong.push({ file: name, specifier, reason: `${from} must not import ${to}` });
+      const to = folderOf(root, target);
+      if (!(to[0] in ALLOWED) && !(from[0] in ALLOWED)) continue;
+      const reason = wrongBetween(from, to);
+      if (reason) wrong.push({ file: relative(root, file), specifier, reason });
     }
   }
   return wrong;

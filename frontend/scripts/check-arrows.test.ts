@@ -23,7 +23,11 @@ test("right arrows pass", () => {
   );
   source(
     "features/plan/page.tsx",
-    'import type { X } from "@/api/client";\nimport { Y } from "../shared/y";\nimport "./page.css";',
+    'import type { X } from "@/api/client";\nimport { Y } from "@/shared/plans/y";\nimport "./page.css";',
+  );
+  source(
+    "shared/runs/frame.tsx",
+    'import { api } from "@/api/client";\nimport { Shell } from "@/shared/shell/shell";\nimport "./x";',
   );
   source("scene/floor.ts", 'export { metres } from "../units/format";');
   expect(wrongArrows(root)).toEqual([]);
@@ -38,6 +42,10 @@ test.each([
     'const C = import("@/features/compare/page");',
     "feature plan imports feature compare",
   ],
+  ["shared/plans/spec.ts", 'import "../shell/shell";', "shared/plans must not import shared/shell"],
+  ["shared/other/x.ts", 'import "../plans/spec";', "shared/other must not import shared/plans"],
+  ["shared/plans/spec.ts", 'import "@/features/plan/page";', "shared must not import features"],
+  ["ui/button.tsx", 'import "@/shared/plans/spec";', "ui must not import shared"],
   ["features/plan/page.tsx", 'import "@/app/routes";', "features must not import app"],
 ])("%s with %s fails", (path, text, reason) => {
   source(path, text);

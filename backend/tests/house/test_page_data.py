@@ -11,7 +11,7 @@ import pytest
 
 from cubeyard.engine import Engine, fault_kinds
 
-FEATURES = Path(__file__).resolve().parents[3] / "frontend" / "src" / "features"
+PAGE = Path(__file__).resolve().parents[3] / "frontend" / "src"
 Json = dict[str, Any]
 
 OUTLINES: dict[str, Json] = {
@@ -44,13 +44,13 @@ def outline(engine: Engine, spec: Json) -> Json:
     return document
 
 
-@pytest.mark.parametrize("path", ["shared/testing/fault-kinds.json", "emulation/picture/testing/outlines.json"])
+@pytest.mark.parametrize("path", ["shared/faults/testing/fault-kinds.json", "features/emulation/picture/testing/outlines.json"])
 def test_the_page_tests_the_engine_s_own_documents(engine: Engine, path: str) -> None:
     """`CUBEYARD_WRITE_PAGE_DATA=1 pytest tests/house/test_page_data.py` writes the files again."""
     documents: Any = fault_kinds()
     if path.endswith("outlines.json"):
         documents = {name: outline(engine, spec) for name, spec in OUTLINES.items()}
-    file = FEATURES / path
+    file = PAGE / path
     if os.environ.get("CUBEYARD_WRITE_PAGE_DATA") == "1":
         file.write_text(_text(documents))
     assert json.loads(file.read_text()) == documents, (

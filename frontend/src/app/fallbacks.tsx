@@ -1,6 +1,6 @@
 import { Link } from "@tanstack/react-router";
-import { ProblemView } from "@/features/shared/problem";
-import { Shell } from "@/features/shared/shell";
+import { ProblemView } from "@/shared/server/problem";
+import { Shell } from "@/shared/shell/shell";
 import { Empty } from "@/ui/marks";
 
 export function ErrorPage({ error }: { error: unknown }) {

@@ -6,7 +6,7 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { ApiError } from "@/api/client";
 import { isReachable, onReachable } from "@/api/connection";
-import { installShortcuts } from "@/features/shared/commands";
+import { installShortcuts } from "@/shared/shell/commands";
 import { router } from "./router";
 
 const client = new QueryClient({

@@ -6,9 +6,9 @@ import {
   Outlet,
 } from "@tanstack/react-router";
 import { BASE } from "@/api/base";
-import { loadFaultKinds } from "@/features/shared/fault-kinds";
-import { readExperimentsSearch, readRunSearch, readRunsSearch } from "@/features/shared/run-url";
-import { readChangesSearch, readPlanSearch } from "@/features/shared/url-state";
+import { loadFaultKinds } from "@/shared/faults/fault-kinds";
+import { readChangesSearch, readPlanSearch } from "@/shared/plans/url-state";
+import { readExperimentsSearch, readRunSearch, readRunsSearch } from "@/shared/runs/run-url";
 import { ErrorPage, NotFoundPage } from "./fallbacks";
 
 const root = createRootRoute({

@@ -1,6 +1,6 @@
 import type { Book } from "@/api/types";
 import { Skeleton } from "@/ui/marks";
-import { formatDate } from "../shared/dates";
+import { formatDate } from "@/units";
 import styles from "./catalog-page.module.css";
 import { CopyBook } from "./copy-book";
 import { ImportPrices } from "./import-prices";

@@ -1,12 +1,12 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { lazy, Suspense, useEffect, useMemo, useState } from "react";
+import { type ScreenRequest, useScreen } from "@/shared/server/curl";
+import { ProblemView } from "@/shared/server/problem";
+import { Shell } from "@/shared/shell/shell";
 import { Button } from "@/ui/button";
 import { saveFile } from "@/ui/clipboard";
 import { Empty } from "@/ui/marks";
 import { plural } from "@/units";
-import { type ScreenRequest, useScreen } from "../shared/curl";
-import { ProblemView } from "../shared/problem";
-import { Shell } from "../shared/shell";
 import { BookList } from "./book-list";
 import styles from "./catalog-page.module.css";
 import { PartDetail } from "./part-detail";

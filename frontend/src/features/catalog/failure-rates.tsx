@@ -1,9 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { api, take } from "@/api/client";
+import { ProblemView } from "@/shared/server/problem";
 import { BasisBadge, Skeleton } from "@/ui/marks";
 import { ModalDialog } from "@/ui/overlay";
 import { formatPercent } from "@/units";
-import { ProblemView } from "../shared/problem";
 import styles from "./failure-rates.module.css";
 
 /**

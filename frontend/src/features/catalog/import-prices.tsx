@@ -2,14 +2,13 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useId, useState } from "react";
 import { ApiError, api, take } from "@/api/client";
 import type { Book, PriceImport } from "@/api/types";
+import { DecimalQuestion, type Mark } from "@/shared/server/decimal-question";
 import { Button } from "@/ui/button";
 import { Stacked, TextInput } from "@/ui/form";
+import { LeftOut } from "@/ui/left-out";
 import { ModalDialog } from "@/ui/overlay";
 import { toast } from "@/ui/toast";
-import { formatShort, plural } from "@/units";
-import { formatDate } from "../shared/dates";
-import { DecimalQuestion, type Mark } from "../shared/decimal-question";
-import { LeftOut } from "../shared/left-out";
+import { formatDate, formatShort, plural } from "@/units";
 import styles from "./catalog-page.module.css";
 
 const XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";

@@ -2,7 +2,7 @@ import { useState } from "react";
 import type { BookVersion, Part } from "@/api/types";
 import { Button } from "@/ui/button";
 import { Select, TextInput } from "@/ui/form";
-import { formatDate } from "../shared/dates";
+import { formatDate } from "@/units";
 import styles from "./catalog-page.module.css";
 import { editsOf, editText, valueRows, withEdits } from "./values";
 

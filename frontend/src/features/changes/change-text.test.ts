@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import description from "@/api/openapi.json";
-import { readChangesSearch } from "../shared/url-state";
+import { readChangesSearch } from "@/shared/plans/url-state";
 import { KINDS, kindName, kindOf, whatText } from "./change-text";
 
 test("every kind and action that the server writes is said in words", () => {

@@ -1,6 +1,6 @@
 /** A change in words. */
 import type { Change } from "@/api/types";
-import { oneOf } from "../shared/url-state";
+import { oneOf } from "@/shared/plans/url-state";
 
 export const KINDS = [
   "plan",

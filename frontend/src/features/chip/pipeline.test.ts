@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import type { ChipStep, ChipTrace } from "@/api/types";
-import { lineRange } from "../shared/chip-program/lines";
-import { rowsOf } from "../shared/chip-trace/hex";
+import { lineRange } from "@/shared/chip/program/lines";
+import { rowsOf } from "@/shared/chip/trace/hex";
 import {
   arrowPath,
   arrowsOf,
@@ -12,7 +12,7 @@ import {
   HEIGHT,
   lightsOf,
   WIDTH,
-} from "../shared/chip-trace/pipeline";
+} from "@/shared/chip/trace/pipeline";
 import { EXAMPLES } from "./examples";
 
 type Given = Partial<ChipStep> & Pick<ChipStep, "stage">;

@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import type { CompareResponse } from "@/api/types";
 import { SmallMultiples } from "@/charts";
-import { useTheme } from "../shared/theme";
+import { useTheme } from "@/ui/theme";
 import styles from "./compare-page.module.css";
 import { formatterOf } from "./format";
 

@@ -2,12 +2,12 @@ import { Link, useNavigate } from "@tanstack/react-router";
 import { type ReactNode, useMemo } from "react";
 import { serverPath } from "@/api/base";
 import type { CompareResponse, CompareRow } from "@/api/types";
+import type { ComparedRef } from "@/shared/plans/refs";
+import { encodeSpec } from "@/shared/plans/share";
 import { Button, IconButton } from "@/ui/button";
 import { Icon } from "@/ui/icon";
 import { Badge, Delta } from "@/ui/marks";
 import { plural } from "@/units";
-import type { ComparedRef } from "../shared/refs";
-import { encodeSpec } from "../shared/share";
 import styles from "./compare-page.module.css";
 import { differenceText, formatterOf, isMoney } from "./format";
 

@@ -4,13 +4,13 @@
  */
 import { Link } from "@tanstack/react-router";
 import { useMemo } from "react";
+import { RatioCharts, SMALL_CHART_PX } from "@/shared/runs/ratio-charts";
+import { curvesOf } from "@/shared/runs/run-points";
+import { durationText, isOver, remainingText } from "@/shared/runs/runs";
+import { ProblemView } from "@/shared/server/problem";
 import { Button } from "@/ui/button";
 import { BasisBadge, Skeleton } from "@/ui/marks";
 import { formatPercent, plural } from "@/units";
-import { ProblemView } from "../shared/problem";
-import { RatioCharts, SMALL_CHART_PX } from "../shared/ratio-charts";
-import { curvesOf } from "../shared/run-points";
-import { durationText, isOver, remainingText } from "../shared/runs";
 import styles from "./compare-page.module.css";
 import { ABT, CUT_OFF, KINDS, RATIOS } from "./degradation";
 import type { useDegradation } from "./use-degradation";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Point } from "../shared/run-points";
+import type { Point } from "@/shared/runs/run-points";
 import { predictedRows, questionsOf, rowOf, sweepOf, withQuick } from "./degradation";
 
 const point = (

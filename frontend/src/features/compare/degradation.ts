@@ -3,7 +3,8 @@
  * throughput under failures.
  */
 import type { CompareRow } from "@/api/types";
-import type { ComparedRef } from "../shared/refs";
+import type { ComparedRef } from "@/shared/plans/refs";
+import type { JsonObject } from "@/shared/plans/spec";
 import {
   type Answer,
   type Curve,
@@ -12,8 +13,7 @@ import {
   METRICS,
   type Metric,
   type Point,
-} from "../shared/run-points";
-import type { JsonObject } from "../shared/spec";
+} from "@/shared/runs/run-points";
 
 export const RATIOS = [0, 0.05, 0.1, 0.2];
 export const KINDS: readonly FailureKind[] = ["server", "switch"];

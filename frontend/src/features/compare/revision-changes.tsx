@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { api, take } from "@/api/client";
+import { ProblemView } from "@/shared/server/problem";
 import { Skeleton } from "@/ui/marks";
-import { ProblemView } from "../shared/problem";
 import styles from "./revision-changes.module.css";
 import { cablesText, placesText, type RevisionPair } from "./revisions";
 

@@ -2,8 +2,8 @@
  * Detects two revisions of one plan among the compared plans, and describes their changes in words.
  */
 import type { RevisionComparison } from "@/api/types";
+import type { ComparedRef } from "@/shared/plans/refs";
 import { formatCount } from "@/units";
-import type { ComparedRef } from "../shared/refs";
 
 export interface RevisionPair {
   id: string;

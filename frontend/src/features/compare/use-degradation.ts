@@ -1,10 +1,10 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { api, take } from "@/api/client";
 import type { Run } from "@/api/types";
-import type { ComparedRef } from "../shared/refs";
-import { useRunFeed } from "../shared/run-feed";
-import { emptyLog, type RunLog, reduceLog } from "../shared/run-points";
-import { canonical } from "../shared/spec";
+import type { ComparedRef } from "@/shared/plans/refs";
+import { canonical } from "@/shared/plans/spec";
+import { useRunFeed } from "@/shared/runs/run-feed";
+import { emptyLog, type RunLog, reduceLog } from "@/shared/runs/run-points";
 import { sweepOf } from "./degradation";
 
 /**

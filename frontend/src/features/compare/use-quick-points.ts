@@ -3,9 +3,9 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { api, take } from "@/api/client";
 import type { components } from "@/api/schema";
-import type { ComparedRef } from "../shared/refs";
-import type { Point } from "../shared/run-points";
-import { canonical } from "../shared/spec";
+import type { ComparedRef } from "@/shared/plans/refs";
+import { canonical } from "@/shared/plans/spec";
+import type { Point } from "@/shared/runs/run-points";
 import { type Question, questionsOf } from "./degradation";
 
 type Prediction = components["schemas"]["Prediction"];

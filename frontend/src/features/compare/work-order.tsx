@@ -2,6 +2,8 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import { api, take } from "@/api/client";
 import type { WorkOrder } from "@/api/types";
+import type { ComparedRef } from "@/shared/plans/refs";
+import { ProblemView } from "@/shared/server/problem";
 import { Button } from "@/ui/button";
 import { saveFile } from "@/ui/clipboard";
 import { type Column, DataTable } from "@/ui/data-table";
@@ -12,8 +14,6 @@ import { csvOf, type SortBy } from "@/ui/table-order";
 import { Tabs } from "@/ui/tabs";
 import { toast } from "@/ui/toast";
 import { formatCount, formatMillimetres } from "@/units";
-import { ProblemView } from "../shared/problem";
-import type { ComparedRef } from "../shared/refs";
 import styles from "./work-order.module.css";
 
 type Action = "all" | "add" | "move" | "remove" | "keep";

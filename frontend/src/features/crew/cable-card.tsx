@@ -1,7 +1,7 @@
 import type { PlanModel } from "@/scene/model";
+import { breakoutText } from "@/shared/plans/names";
 import { Swatch } from "@/ui/marks";
 import { formatMillimetres, levelShortLabel } from "@/units";
-import { breakoutText } from "../shared/names";
 import styles from "./crew.module.css";
 import { type CableEnd, cableEnds, trayText } from "./order";
 import { QrCode } from "./qr-code";

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { createModel } from "@/scene/model";
 import { sampleBcube } from "@/scene/testing/sample-plan";
+import { cableLabel } from "@/shared/plans/names";
 import { cableName } from "@/units";
-import { cableLabel } from "../shared/names";
 import { exceptionsCsv } from "./exceptions-csv";
 import { cableEnds, pullList, trayText } from "./order";
 

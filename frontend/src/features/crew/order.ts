@@ -1,6 +1,6 @@
 /** A rack's cables in the order in which a crew pulls them, and the data for each. */
 import { csrSlice, type PlanModel } from "@/scene/model";
-import { cableLabel, endName } from "../shared/names";
+import { cableLabel, endName } from "@/shared/plans/names";
 
 /**
  * Cables with an end in `rack`: first the cables within the rack, then by bundle in the plan's pull

@@ -1,12 +1,11 @@
 import { useMemo } from "react";
 import type { Mark } from "@/api/types";
 import type { PlanModel } from "@/scene/model";
+import { ProblemView } from "@/shared/server/problem";
 import { Button } from "@/ui/button";
 import { saveFile } from "@/ui/clipboard";
 import { Empty, Skeleton } from "@/ui/marks";
-import { cableName, formatShare, plural } from "@/units";
-import { formatDate } from "../shared/dates";
-import { ProblemView } from "../shared/problem";
+import { cableName, formatDate, formatShare, plural } from "@/units";
 import styles from "./crew.module.css";
 import { exceptionsCsv, homeRack } from "./exceptions-csv";
 import { cableEnds } from "./order";

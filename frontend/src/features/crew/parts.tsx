@@ -1,8 +1,8 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
+import { ProblemView } from "@/shared/server/problem";
 import { Button } from "@/ui/button";
 import { formatCount, formatShare, plural } from "@/units";
-import { ProblemView } from "../shared/problem";
 import styles from "./crew.module.css";
 import type { Ticks } from "./use-ticks";
 

@@ -7,7 +7,7 @@ import { useMemo } from "react";
 import { api, take } from "@/api/client";
 import type { Mark } from "@/api/types";
 import { createModel, type PlanModel } from "@/scene/model";
-import type { PlanSpec } from "../shared/spec";
+import type { PlanSpec } from "@/shared/plans/spec";
 
 const ASK_AGAIN_MS = 10_000;
 

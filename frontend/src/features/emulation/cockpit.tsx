@@ -2,12 +2,12 @@
 import { useSearch } from "@tanstack/react-router";
 import { lazy, Suspense, useCallback, useEffect, useId, useMemo, useRef, useState } from "react";
 import type { Experiment } from "@/api/types";
+import type { RunViewProps } from "@/shared/runs/run-frame";
+import type { RunSearch } from "@/shared/runs/run-url";
+import { isOver } from "@/shared/runs/runs";
 import { Skeleton } from "@/ui/marks";
-import { usePlayback } from "../shared/playback/use-playback";
-import type { RunViewProps } from "../shared/run-frame";
-import type { RunSearch } from "../shared/run-url";
-import { isOver } from "../shared/runs";
-import { useTheme } from "../shared/theme";
+import { useTheme } from "@/ui/theme";
+import { usePlayback } from "@/ui/use-playback";
 import { timeDomain } from "./charts/axis";
 import { ChartsPanel } from "./charts/charts-panel";
 import styles from "./cockpit.module.css";
@@ -29,7 +29,7 @@ import { type Side, SidePanel } from "./side-panel";
 import { Timeline } from "./timeline/timeline";
 
 const TerminalDock = lazy(() => import("./inspect/terminal-dock"));
-const VerdictPanel = lazy(() => import("../shared/verdict-panel"));
+const VerdictPanel = lazy(() => import("@/shared/runs/verdict-panel"));
 
 export interface CockpitProps {
   run: RunViewProps["run"];

@@ -3,13 +3,13 @@
  * time.
  */
 import { lazy, memo, Suspense, useEffect, useMemo } from "react";
+import { QueuePlace } from "@/shared/runs/queue-place";
+import { Downloads } from "@/shared/runs/run-downloads";
+import { useRunFeed } from "@/shared/runs/run-feed";
+import { RunFrame, type RunViewProps } from "@/shared/runs/run-frame";
+import { isOver } from "@/shared/runs/runs";
+import { useGuide } from "@/shared/shell/guide/guide-state";
 import { Empty, Skeleton } from "@/ui/marks";
-import { useGuide } from "../shared/guide/guide-state";
-import { QueuePlace } from "../shared/queue-place";
-import { Downloads } from "../shared/run-downloads";
-import { useRunFeed } from "../shared/run-feed";
-import { RunFrame, type RunViewProps } from "../shared/run-frame";
-import { isOver } from "../shared/runs";
 import { Cockpit, type CockpitProps } from "./cockpit";
 import styles from "./emulation-run.module.css";
 import { StopAll, useStopAll } from "./faults/stop-all";
@@ -18,7 +18,7 @@ import { CALM_MS, CalmSession, LiveSession, useCalmSession } from "./session/liv
 import { emptySession, reduceSession } from "./session/session";
 import { useThrottled } from "./session/use-throttled";
 
-const MethodsPanel = lazy(() => import("../shared/methods/methods-panel"));
+const MethodsPanel = lazy(() => import("@/shared/runs/methods/methods-panel"));
 
 export default function EmulationRun({ run, experiment }: RunViewProps) {
   const {

@@ -5,11 +5,11 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useId, useMemo } from "react";
 import { ApiError, api, take } from "@/api/client";
+import { ProgramEditor } from "@/shared/chip/program/program-editor";
+import { ProgramFile } from "@/shared/chip/program/program-file";
+import type { JsonObject } from "@/shared/plans/spec";
 import { Field, Select } from "@/ui/form";
-import { ProgramEditor } from "../shared/chip-program/program-editor";
-import { ProgramFile } from "../shared/chip-program/program-file";
-import type { JsonObject } from "../shared/spec";
-import { TYPING_MS, useSettled } from "../shared/use-settled";
+import { TYPING_MS, useSettled } from "@/ui/use-settled";
 import styles from "./chip-program-field.module.css";
 
 export default function ChipProgramField({

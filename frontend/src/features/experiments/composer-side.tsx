@@ -1,10 +1,10 @@
 /** The estimated cost of the experiment, or its document; and the saved experiments. */
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { ApiError } from "@/api/client";
+import type { ExperimentsSearch } from "@/shared/runs/run-url";
+import { ProblemView } from "@/shared/server/problem";
 import { Skeleton } from "@/ui/marks";
 import { Segmented } from "@/ui/tabs";
-import { ProblemView } from "../shared/problem";
-import type { ExperimentsSearch } from "../shared/run-url";
 import type { Draft } from "./draft";
 import { EstimateView, type useEstimate } from "./estimate";
 import styles from "./experiments.module.css";

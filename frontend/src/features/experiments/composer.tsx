@@ -1,9 +1,9 @@
 /** The form of an experiment, with its estimate next to it. */
 import { useEffect, useRef } from "react";
+import { useGuide } from "@/shared/shell/guide/guide-state";
+import { Shell } from "@/shared/shell/shell";
 import { UnreadableInputs } from "@/ui/unreadable";
 import { plural } from "@/units";
-import { useGuide } from "../shared/guide/guide-state";
-import { Shell } from "../shared/shell";
 import { ComposerFields } from "./composer-fields";
 import { ComposerSide } from "./composer-side";
 import type { Draft } from "./draft";

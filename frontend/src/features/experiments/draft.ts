@@ -3,8 +3,8 @@
  * changed in place. The form, the JSON view and the link are three views of it.
  */
 import type { Experiment } from "@/api/types";
-import type { FailureKind } from "../shared/run-points";
-import { getIn, isObject, type Json, type JsonObject, mergePatch, setIn } from "../shared/spec";
+import { getIn, isObject, type Json, type JsonObject, mergePatch, setIn } from "@/shared/plans/spec";
+import type { FailureKind } from "@/shared/runs/run-points";
 
 export interface Draft extends JsonObject {
   plan: JsonObject;

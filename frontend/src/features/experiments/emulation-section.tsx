@@ -1,9 +1,9 @@
 /** The settings of an emulation: location of servers, rates, duration, and hypotheses. */
 import { lazy, Suspense, useEffect } from "react";
 import type { components } from "@/api/schema";
+import { isObject, type Json, type JsonObject } from "@/shared/plans/spec";
+import { useMachine } from "@/shared/server/use-machine";
 import { Field, NumberInput, Section, Select } from "@/ui/form";
-import { isObject, type Json, type JsonObject } from "../shared/spec";
-import { useMachine } from "../shared/use-machine";
 import type { Draft } from "./draft";
 import styles from "./emulation-section.module.css";
 import { DEFAULT_LINK_GBPS, emulationOf, withEmulation } from "./engine";

@@ -1,6 +1,6 @@
+import { kindsOf } from "@/shared/faults/fault-kinds";
 import { Section } from "@/ui/form";
 import { Segmented } from "@/ui/tabs";
-import { kindsOf } from "../shared/fault-kinds";
 import type { Draft } from "./draft";
 import { type Engine, engineOf, withEngine } from "./engine";
 import styles from "./experiments.module.css";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import "../shared/testing/with-fault-kinds";
-import type { JsonObject } from "../shared/spec";
+import "@/shared/faults/testing/with-fault-kinds";
+import type { JsonObject } from "@/shared/plans/spec";
 import { newDraft, withFailures, withFaults, withSeeds } from "./draft";
 import { dataplanesOf, fieldsOf } from "./emulation-section";
 import { engineOf, SMALL_PLAN, withEmulation, withEngine } from "./engine";

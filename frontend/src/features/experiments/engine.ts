@@ -1,6 +1,6 @@
 /** The engine of a draft, and the fields of a draft that each engine supports. */
-import { faultKind } from "../shared/fault-kinds";
-import { isObject, type JsonObject, setIn } from "../shared/spec";
+import { faultKind } from "@/shared/faults/fault-kinds";
+import { isObject, type JsonObject, setIn } from "@/shared/plans/spec";
 import { type Draft, faultsOf, plansOf, seedsOf, withFaults } from "./draft";
 
 export type Engine = "flow" | "packet" | "emulation";

@@ -2,13 +2,13 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { api, take } from "@/api/client";
 import type { components } from "@/api/schema";
 import type { Fault } from "@/api/types";
+import { faultKind } from "@/shared/faults/fault-kinds";
+import { canonical } from "@/shared/plans/spec";
+import { FAILURE_WORDS } from "@/shared/runs/run-points";
+import { aboutText, durationText } from "@/shared/runs/runs";
 import { BasisBadge } from "@/ui/marks";
+import { useSettled } from "@/ui/use-settled";
 import { formatCount, formatShort, plural } from "@/units";
-import { faultKind } from "../shared/fault-kinds";
-import { FAILURE_WORDS } from "../shared/run-points";
-import { aboutText, durationText } from "../shared/runs";
-import { canonical } from "../shared/spec";
-import { useSettled } from "../shared/use-settled";
 import { type Draft, failuresOf, plansOf, seedsOf } from "./draft";
 import styles from "./experiments.module.css";
 

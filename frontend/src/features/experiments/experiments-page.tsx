@@ -1,9 +1,9 @@
 import { Link } from "@tanstack/react-router";
 import { useEffect } from "react";
+import { ProblemView } from "@/shared/server/problem";
+import { Shell } from "@/shared/shell/shell";
 import { buttonClass } from "@/ui/button";
 import { Skeleton } from "@/ui/marks";
-import { ProblemView } from "../shared/problem";
-import { Shell } from "../shared/shell";
 import { Composer } from "./composer";
 import { useDraft } from "./use-draft";
 

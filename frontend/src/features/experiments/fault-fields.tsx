@@ -1,7 +1,7 @@
+import { isObject, type JsonObject, setIn } from "@/shared/plans/spec";
+import { FAILURE_WORDS, type FailureKind } from "@/shared/runs/run-points";
 import { IconButton } from "@/ui/button";
 import { NumberInput, Select, TextInput } from "@/ui/form";
-import { FAILURE_WORDS, type FailureKind } from "../shared/run-points";
-import { isObject, type JsonObject, setIn } from "../shared/spec";
 import { FAILURE_KINDS, newTarget, readNames, type TargetForm, targetForm } from "./draft";
 import styles from "./experiments.module.css";
 import { FaultKindFields } from "./fault-kind-fields";

@@ -1,7 +1,7 @@
+import { faultKind, kindOptions, kindsOf, parameterNames } from "@/shared/faults/fault-kinds";
+import { type JsonObject, setIn } from "@/shared/plans/spec";
+import { useMachine } from "@/shared/server/use-machine";
 import { NumberInput, Select } from "@/ui/form";
-import { faultKind, kindOptions, kindsOf, parameterNames } from "../shared/fault-kinds";
-import { type JsonObject, setIn } from "../shared/spec";
-import { useMachine } from "../shared/use-machine";
 import own from "./emulation-section.module.css";
 import styles from "./experiments.module.css";
 

@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
+import type { JsonObject } from "@/shared/plans/spec";
 import { Button } from "@/ui/button";
 import { Section } from "@/ui/form";
-import type { JsonObject } from "../shared/spec";
 import { newTarget } from "./draft";
 import styles from "./experiments.module.css";
 import { FaultFields } from "./fault-fields";

@@ -4,7 +4,7 @@
  */
 import { api, take } from "@/api/client";
 import type { components } from "@/api/schema";
-import { canonical, isObject, type JsonObject, setIn } from "../shared/spec";
+import { canonical, isObject, type JsonObject, setIn } from "@/shared/plans/spec";
 import { type Draft, readDraft } from "./draft";
 import { emulationOf } from "./engine";
 

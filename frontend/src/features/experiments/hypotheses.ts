@@ -3,7 +3,7 @@
  * them.
  */
 import type { components } from "@/api/schema";
-import { isObject, type JsonObject, setIn } from "../shared/spec";
+import { isObject, type JsonObject, setIn } from "@/shared/plans/spec";
 import type { Draft } from "./draft";
 import { type Engine, emulationOf, engineOf } from "./engine";
 

@@ -1,7 +1,8 @@
 /** The hypotheses of a run: metrics, their bounds, and how long an emulation may violate them. */
+
+import type { Json, JsonObject } from "@/shared/plans/spec";
 import { Button, IconButton } from "@/ui/button";
 import { Field, NumberInput, Section, Select } from "@/ui/form";
-import type { Json, JsonObject } from "../shared/spec";
 import type { Draft } from "./draft";
 import { engineOf } from "./engine";
 import styles from "./experiments.module.css";

@@ -3,9 +3,9 @@
  * server's message about each field.
  */
 import { useState } from "react";
+import type { Json, JsonObject } from "@/shared/plans/spec";
 import { Button, IconButton } from "@/ui/button";
 import { Field, Stacked, TextInput, textAreaClass } from "@/ui/form";
-import type { Json, JsonObject } from "../shared/spec";
 import type { Draft } from "./draft";
 import styles from "./images-field.module.css";
 import { type Messages, messageAt } from "./messages";

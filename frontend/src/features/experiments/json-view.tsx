@@ -1,8 +1,8 @@
 import { useState } from "react";
+import { canonical } from "@/shared/plans/spec";
+import { curlOf } from "@/shared/server/curl";
 import { CopyButton } from "@/ui/clipboard";
 import { textAreaClass } from "@/ui/form";
-import { curlOf } from "../shared/curl";
-import { canonical } from "../shared/spec";
 import { type Draft, readDraft } from "./draft";
 import styles from "./experiments.module.css";
 

@@ -3,7 +3,7 @@
  * (`backend/cubeyard/cli/workload.py`): text with two readings is refused, never guessed.
  */
 
-import type { Json } from "../shared/spec";
+import type { Json } from "@/shared/plans/spec";
 
 export type Entry = [source: string, destination: string, weight: number];
 

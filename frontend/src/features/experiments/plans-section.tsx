@@ -1,10 +1,10 @@
 import { useRef } from "react";
+import type { JsonObject } from "@/shared/plans/spec";
 import { buttonClass, IconButton } from "@/ui/button";
 import { Section } from "@/ui/form";
 import { Icon } from "@/ui/icon";
 import { Menu, TriggerButton } from "@/ui/overlay";
 import { plural } from "@/units";
-import type { JsonObject } from "../shared/spec";
 import { MAX_TOPOLOGIES } from "./draft";
 import type { Estimate } from "./estimate";
 import styles from "./experiments.module.css";

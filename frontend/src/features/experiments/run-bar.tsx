@@ -5,10 +5,10 @@
 import { useNavigate } from "@tanstack/react-router";
 import type { ReactNode, RefObject } from "react";
 import type { components } from "@/api/schema";
+import { getIn, setIn } from "@/shared/plans/spec";
+import { useMachine } from "@/shared/server/use-machine";
 import { Button } from "@/ui/button";
 import { plural } from "@/units";
-import { getIn, setIn } from "../shared/spec";
-import { useMachine } from "../shared/use-machine";
 import { type Draft, pointsOf } from "./draft";
 import { engineOf } from "./engine";
 import { toEngine } from "./engine-section";

@@ -1,13 +1,13 @@
 /** Scenario files: the draft saved as one, and one that is chosen or dropped opened in the form. */
 import { useCallback, useMemo, useState } from "react";
 import { ApiError, api, call, errorOf, requestTo, take } from "@/api/client";
+import { fileNameOf } from "@/shared/server/download";
+import { type Command, useCommands } from "@/shared/shell/commands";
 import { Button } from "@/ui/button";
 import { saveFile } from "@/ui/clipboard";
 import { textOf } from "@/ui/file-text";
 import { toast } from "@/ui/toast";
 import { useFileDrop } from "@/ui/use-file-drop";
-import { type Command, useCommands } from "../shared/commands";
-import { fileNameOf } from "../shared/download";
 import { type Draft, readDraft } from "./draft";
 import styles from "./experiments.module.css";
 

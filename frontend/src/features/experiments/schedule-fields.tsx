@@ -2,10 +2,11 @@
  * Schedules of random faults: kinds, intervals, repairs and a seed. The estimate lists the faults
  * that they draw.
  */
+
+import { kindsOf } from "@/shared/faults/fault-kinds";
+import { isObject, type Json, type JsonObject, setIn } from "@/shared/plans/spec";
 import { Button, IconButton } from "@/ui/button";
 import { Field, NumberInput } from "@/ui/form";
-import { kindsOf } from "../shared/fault-kinds";
-import { isObject, type Json, type JsonObject, setIn } from "../shared/spec";
 import { DEFAULT_SEED, type Draft } from "./draft";
 import styles from "./experiments.module.css";
 import { type Messages, messageAt } from "./messages";

@@ -3,11 +3,11 @@
  * message about each field.
  */
 import { useRef, useState } from "react";
+import type { JsonObject } from "@/shared/plans/spec";
 import { IconButton } from "@/ui/button";
 import { Field, NumberInput, TextInput } from "@/ui/form";
 import { useFileDrop } from "@/ui/use-file-drop";
 import { formatBytes } from "@/units";
-import type { JsonObject } from "../shared/spec";
 import type { Draft } from "./draft";
 import { type Messages, messageAt } from "./messages";
 import styles from "./services-field.module.css";

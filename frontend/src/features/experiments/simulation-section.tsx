@@ -4,8 +4,8 @@
  */
 import { useQuery } from "@tanstack/react-query";
 import { api, take } from "@/api/client";
+import { getIn, type Json, setIn } from "@/shared/plans/spec";
 import { Field, NumberInput, Section, Select } from "@/ui/form";
-import { getIn, type Json, setIn } from "../shared/spec";
 import type { Draft } from "./draft";
 import styles from "./experiments.module.css";
 import { type Messages, messageAt } from "./messages";

@@ -1,7 +1,8 @@
 /** A slice of a plan that is too large to run whole, as it was taken. */
+
+import { isObject } from "@/shared/plans/spec";
 import { Button } from "@/ui/button";
 import { Field, NumberInput, TextInput } from "@/ui/form";
-import { isObject } from "../shared/spec";
 import type { Draft } from "./draft";
 import styles from "./emulation-section.module.css";
 import { emulationOf, withEmulation } from "./engine";

@@ -1,5 +1,5 @@
+import { FAILURE_WORDS } from "@/shared/runs/run-points";
 import { Field, Section } from "@/ui/form";
-import { FAILURE_WORDS } from "../shared/run-points";
 import {
   DEFAULT_RATIOS,
   type Draft,

@@ -1,8 +1,8 @@
 import { useRef, useState } from "react";
+import { getIn, type Json, type JsonObject } from "@/shared/plans/spec";
 import { textOf } from "@/ui/file-text";
 import { Field, NumberInput, Section, Select, TextInput, textAreaClass } from "@/ui/form";
 import { useFileDrop } from "@/ui/use-file-drop";
-import { getIn, type Json, type JsonObject } from "../shared/spec";
 import { type Draft, readNames } from "./draft";
 import styles from "./experiments.module.css";
 import { matrixText, readMatrix } from "./matrix-text";

@@ -5,8 +5,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { api, take } from "@/api/client";
 import type { components } from "@/api/schema";
+import { isObject, type JsonObject } from "@/shared/plans/spec";
 import { Field, NumberInput, Select } from "@/ui/form";
-import { isObject, type JsonObject } from "../shared/spec";
 import type { Draft } from "./draft";
 import styles from "./emulation-section.module.css";
 import { emulationOf, withEmulation } from "./engine";

@@ -1,8 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { useCallback, useMemo } from "react";
 import { api, take } from "@/api/client";
-import { EXAMPLES } from "../shared/examples";
-import { canonical, type JsonObject, readSpec } from "../shared/spec";
+import { EXAMPLES } from "@/shared/plans/examples";
+import { canonical, type JsonObject, readSpec } from "@/shared/plans/spec";
 
 export interface PlanChoice {
   /** Equal for equal plans. */

@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { api, take } from "@/api/client";
 import type { components } from "@/api/schema";
-import type { JsonObject } from "../shared/spec";
+import type { JsonObject } from "@/shared/plans/spec";
 
 export type EmulationProfile = components["schemas"]["EmulationProfile"];
 

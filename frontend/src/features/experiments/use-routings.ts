@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { api, take } from "@/api/client";
-import { type JsonObject, readSpec } from "../shared/spec";
+import { type JsonObject, readSpec } from "@/shared/plans/spec";
 import type { Routing } from "./traffic-section";
 
 /**

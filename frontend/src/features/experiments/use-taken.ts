@@ -4,8 +4,8 @@
  */
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { ApiError } from "@/api/client";
+import { canonical } from "@/shared/plans/spec";
 import { toast } from "@/ui/toast";
-import { canonical } from "../shared/spec";
 import type { Draft } from "./draft";
 import { engineOf } from "./engine";
 import { beforeTaken, draftTaken, type Fitted, fitOf, isOf, type Taken } from "./fitting";

@@ -2,7 +2,7 @@
  * Programs of a user’s own in images, as an experiment holds them, and as they are typed: words,
  * names and variables as text.
  */
-import { isObject, type Json, type JsonObject } from "../shared/spec";
+import { isObject, type Json, type JsonObject } from "@/shared/plans/spec";
 import type { Draft } from "./draft";
 import { emulationOf, withEmulation } from "./engine";
 

@@ -2,7 +2,7 @@
  * Services that a user wrote, as an experiment holds them: a name, a number, and the module's file
  * in base64.
  */
-import { isObject, type JsonObject } from "../shared/spec";
+import { isObject, type JsonObject } from "@/shared/plans/spec";
 import type { Draft } from "./draft";
 import { emulationOf, withEmulation } from "./engine";
 

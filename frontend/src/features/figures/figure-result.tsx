@@ -6,7 +6,7 @@ import { useMemo } from "react";
 import type { Figure, FigureResult } from "@/api/types";
 import { LineChart } from "@/charts";
 import { csvOf } from "@/ui/table-order";
-import { useTheme } from "../shared/theme";
+import { useTheme } from "@/ui/theme";
 import {
   axesOf,
   axisFormat,

@@ -3,8 +3,8 @@
  */
 import type { Figure, FigureResult, FigureSummary, PaperCount } from "@/api/types";
 import type { LineSeries, Point } from "@/charts";
+import { familyLooks } from "@/shared/plans/family-looks";
 import { formatShort, plural } from "@/units";
-import { familyLooks } from "../shared/family-looks";
 
 export const VERDICTS = ["matches", "within band", "bound holds", "differs"] as const;
 export type Verdict = (typeof VERDICTS)[number];

@@ -3,8 +3,8 @@
  * measure.
  */
 import type { FigureResult } from "@/api/types";
+import { useMachine } from "@/shared/server/use-machine";
 import { Icon } from "@/ui/icon";
-import { useMachine } from "../shared/use-machine";
 import { fidelityOf, fidelityText, reachesPrediction } from "./figures";
 import styles from "./figures.module.css";
 

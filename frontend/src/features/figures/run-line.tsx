@@ -1,7 +1,8 @@
 /** Progress of the run, and the error if it failed. */
+
+import { QueuePlace } from "@/shared/runs/queue-place";
+import { type LiveRun, remainingText } from "@/shared/runs/runs";
 import { formatPercent } from "@/units";
-import { QueuePlace } from "../shared/queue-place";
-import { type LiveRun, remainingText } from "../shared/runs";
 import styles from "./figures.module.css";
 
 export function RunLine({ id, run, busy }: { id: string | null; run: LiveRun | null; busy: boolean }) {

@@ -1,7 +1,7 @@
 import { useEffect, useRef } from "react";
 import type { FigureResult } from "@/api/types";
-import { useRunFeed } from "../shared/run-feed";
-import { isOver, type LiveRun, liveRun } from "../shared/runs";
+import { useRunFeed } from "@/shared/runs/run-feed";
+import { isOver, type LiveRun, liveRun } from "@/shared/runs/runs";
 
 interface Followed {
   live: Partial<LiveRun> | null;

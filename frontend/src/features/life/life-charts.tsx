@@ -1,6 +1,6 @@
 import { LineChart } from "@/charts";
+import { useTheme } from "@/ui/theme";
 import { formatNumber, formatPercent, formatShort } from "@/units";
-import { useTheme } from "../shared/theme";
 import { bandSeries, computedSeries, fallenSeries } from "./curves";
 import type { LifeDocument, LifeState } from "./use-life";
 

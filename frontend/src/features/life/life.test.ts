@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { afterEvent, ended, type Told } from "../shared/answer-stream";
+import { afterEvent, ended, type Told } from "@/shared/answers/answer-stream";
 import { bandSeries, computedSeries, fallenSeries } from "./curves";
 import { initial, messageOf, questionOf } from "./question";
 import { EMPTY, LIFE, type LifeDocument, type LifeState } from "./use-life";

@@ -1,6 +1,6 @@
 /** A streamed simulation, from its start to its end or cancellation. */
 import type { LifeQuestion } from "@/api/types";
-import { type Answering, type AnswerStream, useAnswerStream } from "../shared/answer-stream";
+import { type Answering, type AnswerStream, useAnswerStream } from "@/shared/answers/answer-stream";
 
 export interface Band {
   p5: number[];

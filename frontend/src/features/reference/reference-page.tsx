@@ -1,14 +1,14 @@
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useMemo, useState } from "react";
 import { call, errorOf, requestTo } from "@/api/client";
+import { type ScreenRequest, useScreen } from "@/shared/server/curl";
+import { ProblemView } from "@/shared/server/problem";
+import { matchScore } from "@/shared/shell/commands";
+import { Shell } from "@/shared/shell/shell";
 import { buttonClass } from "@/ui/button";
 import { TextInput } from "@/ui/form";
 import { Skeleton } from "@/ui/marks";
 import { plural } from "@/units";
-import { matchScore } from "../shared/commands";
-import { type ScreenRequest, useScreen } from "../shared/curl";
-import { ProblemView } from "../shared/problem";
-import { Shell } from "../shared/shell";
 import { EndpointView } from "./endpoint-view";
 import { type Document, type Endpoint, endpointsOf } from "./openapi";
 import styles from "./reference-page.module.css";

@@ -1,8 +1,9 @@
 /** Sends the call from the page and shows the response. */
+
+import type { Json } from "@/shared/plans/spec";
+import { curlOf, type ScreenRequest } from "@/shared/server/curl";
 import { Button } from "@/ui/button";
 import { CopyButton } from "@/ui/clipboard";
-import { curlOf, type ScreenRequest } from "../shared/curl";
-import type { Json } from "../shared/spec";
 import { AnswerView } from "./answer-view";
 import { type Endpoint, fillPath, type ParameterObject } from "./openapi";
 import styles from "./reference-page.module.css";

@@ -5,10 +5,8 @@
 import { useMemo } from "react";
 import type { Experiment } from "@/api/types";
 import { BarChart, LineChart, type LineSeries } from "@/charts";
-import { Segmented } from "@/ui/tabs";
-import { formatShort } from "@/units";
-import { useCrosshair } from "../shared/crosshair";
-import { RatioCharts, SMALL_CHART_PX } from "../shared/ratio-charts";
+import { useCrosshair } from "@/charts/crosshair";
+import { RatioCharts, SMALL_CHART_PX } from "@/shared/runs/ratio-charts";
 import {
   type Curve,
   curvesOf,
@@ -17,8 +15,10 @@ import {
   type MetricId,
   type Point,
   topologyNames,
-} from "../shared/run-points";
-import { useTheme } from "../shared/theme";
+} from "@/shared/runs/run-points";
+import { Segmented } from "@/ui/tabs";
+import { useTheme } from "@/ui/theme";
+import { formatShort } from "@/units";
 import styles from "./runs.module.css";
 
 const CHART_PX = 260;

@@ -1,5 +1,5 @@
+import { FAILURE_WORDS, type Point, ratioText } from "@/shared/runs/run-points";
 import { formatCount } from "@/units";
-import { FAILURE_WORDS, type Point, ratioText } from "../shared/run-points";
 import type { Tile } from "./tiles";
 
 /** The failed devices; a small share of a few is none. */

@@ -1,10 +1,10 @@
 import { Link } from "@tanstack/react-router";
+import { Downloads } from "@/shared/runs/run-downloads";
+import { useRunFeed } from "@/shared/runs/run-feed";
+import { RunFrame, type RunViewProps } from "@/shared/runs/run-frame";
+import { emptyLog, reduceLog } from "@/shared/runs/run-points";
+import { isOver } from "@/shared/runs/runs";
 import { Empty } from "@/ui/marks";
-import { Downloads } from "../shared/run-downloads";
-import { useRunFeed } from "../shared/run-feed";
-import { RunFrame, type RunViewProps } from "../shared/run-frame";
-import { emptyLog, reduceLog } from "../shared/run-points";
-import { isOver } from "../shared/runs";
 
 /** The run of a published figure: its progress here, its numbers on the figure's own page. */
 export default function FigureRun({ run }: RunViewProps) {

@@ -1,14 +1,14 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { lazy, Suspense, useCallback, useEffect, useMemo } from "react";
+import { QueuePlace } from "@/shared/runs/queue-place";
+import { Downloads } from "@/shared/runs/run-downloads";
+import { useRunFeed } from "@/shared/runs/run-feed";
+import { RunFrame, type RunViewProps } from "@/shared/runs/run-frame";
+import { emptyLog, metricsOf, reduceLog, shownPoint } from "@/shared/runs/run-points";
+import type { RunSearch } from "@/shared/runs/run-url";
+import { hasHypotheses, isOver } from "@/shared/runs/runs";
+import { useGuide } from "@/shared/shell/guide/guide-state";
 import { Empty, Skeleton } from "@/ui/marks";
-import { useGuide } from "../shared/guide/guide-state";
-import { QueuePlace } from "../shared/queue-place";
-import { Downloads } from "../shared/run-downloads";
-import { useRunFeed } from "../shared/run-feed";
-import { RunFrame, type RunViewProps } from "../shared/run-frame";
-import { emptyLog, metricsOf, reduceLog, shownPoint } from "../shared/run-points";
-import type { RunSearch } from "../shared/run-url";
-import { hasHypotheses, isOver } from "../shared/runs";
 import { CurvesPanel } from "./curves-panel";
 import { HeatPanel } from "./heat-panel";
 import { NumbersPanel } from "./numbers-panel";
@@ -16,8 +16,8 @@ import { PointsTable } from "./points-table";
 import { provenanceOf, Question } from "./question";
 import styles from "./runs.module.css";
 
-const VerdictPanel = lazy(() => import("../shared/verdict-panel"));
-const MethodsPanel = lazy(() => import("../shared/methods/methods-panel"));
+const VerdictPanel = lazy(() => import("@/shared/runs/verdict-panel"));
+const MethodsPanel = lazy(() => import("@/shared/runs/methods/methods-panel"));
 
 /**
  * A run of the flow engine: curves that grow point by point, one point's numbers, and its links on

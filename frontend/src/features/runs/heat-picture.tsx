@@ -8,12 +8,12 @@ import { PlanCanvas, type PlanCanvasHandle } from "@/render/plan-canvas";
 import type { LinkHeat } from "@/scene/heat";
 import type { PlanModel } from "@/scene/model";
 import type { Selection } from "@/scene/selection";
+import { nameSelection, resolveSelection } from "@/shared/plans/names";
+import { readSelection, writeSelection } from "@/shared/plans/url-state";
 import { Button, IconButton } from "@/ui/button";
 import { saveFile } from "@/ui/clipboard";
 import { Tabs } from "@/ui/tabs";
-import { nameSelection, resolveSelection } from "../shared/names";
-import { useTheme } from "../shared/theme";
-import { readSelection, writeSelection } from "../shared/url-state";
+import { useTheme } from "@/ui/theme";
 import styles from "./runs.module.css";
 
 const VIEWS = [

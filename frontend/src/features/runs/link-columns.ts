@@ -1,8 +1,8 @@
 import type { PlanModel } from "@/scene/model";
+import { placeName } from "@/shared/plans/names";
+import type { LinkLoad } from "@/shared/runs/run-points";
 import type { Column } from "@/ui/data-table";
 import { cableName, formatCount, levelShortLabel } from "@/units";
-import { placeName } from "../shared/names";
-import type { LinkLoad } from "../shared/run-points";
 
 /** A load to sort by; unknown loads sort below all others. */
 const known = (load: number | undefined) => (load === undefined || Number.isNaN(load) ? -1 : load);

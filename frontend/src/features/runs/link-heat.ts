@@ -1,6 +1,6 @@
 /** The load of a simulation's links over time, frame by frame. No drawing. */
 import type { components } from "@/api/schema";
-import type { LinkLoad } from "../shared/run-points";
+import type { LinkLoad } from "@/shared/runs/run-points";
 
 export type HeatInTime = components["schemas"]["LinkHeat"];
 

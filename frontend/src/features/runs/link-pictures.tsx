@@ -1,11 +1,11 @@
 /** The load of links, drawn over the plan, then their distribution and a table. */
 import { useId, useMemo } from "react";
 import type { LinkHeat } from "@/scene/heat";
+import { usePicture } from "@/shared/plans/use-picture";
+import { fullerDirection, type LinkLoad, type Point, type specOfTopology } from "@/shared/runs/run-points";
+import { ProblemView } from "@/shared/server/problem";
 import { Skeleton } from "@/ui/marks";
 import { formatCount } from "@/units";
-import { ProblemView } from "../shared/problem";
-import { fullerDirection, type LinkLoad, type Point, type specOfTopology } from "../shared/run-points";
-import { usePicture } from "../shared/use-picture";
 import { HeatPicture, type PictureView, useSelected } from "./heat-picture";
 import { LinksTable } from "./links-table";
 import { LoadChart } from "./load-chart";

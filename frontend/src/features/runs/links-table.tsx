@@ -1,12 +1,12 @@
 import { useMemo, useState } from "react";
 import type { PlanModel } from "@/scene/model";
 import { highlightOf, type Selection } from "@/scene/selection";
+import type { LinkLoad } from "@/shared/runs/run-points";
 import { Button } from "@/ui/button";
 import { saveFile } from "@/ui/clipboard";
 import { DataTable } from "@/ui/data-table";
 import { csvOf, type SortBy } from "@/ui/table-order";
 import { formatShare, plural } from "@/units";
-import type { LinkLoad } from "../shared/run-points";
 import { linkColumns } from "./link-columns";
 import styles from "./runs.module.css";
 

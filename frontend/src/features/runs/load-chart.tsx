@@ -1,11 +1,11 @@
 /** The cumulative distribution of flows per link direction, one curve for each level. */
 import { useMemo } from "react";
 import { LineChart } from "@/charts";
+import { useCrosshair } from "@/charts/crosshair";
 import type { PlanModel } from "@/scene/model";
+import type { Answer, LinkLoad } from "@/shared/runs/run-points";
+import { useTheme } from "@/ui/theme";
 import { formatCount, formatPercent, levelShortLabel } from "@/units";
-import { useCrosshair } from "../shared/crosshair";
-import type { Answer, LinkLoad } from "../shared/run-points";
-import { useTheme } from "../shared/theme";
 import { loadDistribution } from "./load-distribution";
 
 const CHART_PX = 240;

@@ -2,7 +2,7 @@
  * How evenly links are loaded: the cumulative distribution of flows per link direction, by level.
  */
 import type { LineSeries } from "@/charts";
-import type { LinkLoad } from "../shared/run-points";
+import type { LinkLoad } from "@/shared/runs/run-points";
 
 /** Approximate maximum of x values, over all levels together. */
 const LOADS_AT_MOST = 240;

@@ -4,10 +4,10 @@
  */
 import { useMemo } from "react";
 import { BarChart, LineChart } from "@/charts";
+import { useCrosshair } from "@/charts/crosshair";
+import { type Answer, FAILURE_WORDS, type Point, ratioText } from "@/shared/runs/run-points";
+import { useTheme } from "@/ui/theme";
 import { formatCount, formatGbps, formatPercent, formatShort } from "@/units";
-import { useCrosshair } from "../shared/crosshair";
-import { type Answer, FAILURE_WORDS, type Point, ratioText } from "../shared/run-points";
-import { useTheme } from "../shared/theme";
 import { failedTiles } from "./failed-tiles";
 import styles from "./runs.module.css";
 import { type Tile, Tiles } from "./tiles";

@@ -6,8 +6,8 @@ import type { ServerEvent } from "@/api/events";
 import type { components } from "@/api/schema";
 import type { Run } from "@/api/types";
 import type { LineSeries } from "@/charts";
-import { emptyLog } from "../shared/run-points";
-import { type LiveRun, liveRun } from "../shared/runs";
+import { emptyLog } from "@/shared/runs/run-points";
+import { type LiveRun, liveRun } from "@/shared/runs/runs";
 
 type Schemas = components["schemas"];
 export type Simulated = Schemas["SimulationFrame"];

@@ -5,17 +5,17 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { lazy, Suspense, useMemo } from "react";
 import { LineChart } from "@/charts";
+import { useCrosshair } from "@/charts/crosshair";
+import { QueuePlace } from "@/shared/runs/queue-place";
+import { Downloads } from "@/shared/runs/run-downloads";
+import { useRunFeed } from "@/shared/runs/run-feed";
+import { RunFrame, type RunViewProps } from "@/shared/runs/run-frame";
+import type { RunSearch } from "@/shared/runs/run-url";
+import { hasHypotheses, isOver, keepsFlowTimes } from "@/shared/runs/runs";
 import { Field, Section, Select } from "@/ui/form";
 import { Empty, Skeleton } from "@/ui/marks";
+import { useTheme } from "@/ui/theme";
 import { formatCount, formatGbps, formatPercent, formatShort } from "@/units";
-import { useCrosshair } from "../shared/crosshair";
-import { QueuePlace } from "../shared/queue-place";
-import { Downloads } from "../shared/run-downloads";
-import { useRunFeed } from "../shared/run-feed";
-import { RunFrame, type RunViewProps } from "../shared/run-frame";
-import type { RunSearch } from "../shared/run-url";
-import { hasHypotheses, isOver, keepsFlowTimes } from "../shared/runs";
-import { useTheme } from "../shared/theme";
 import { pointText } from "./numbers-panel";
 import {
   columnSeries,
@@ -38,9 +38,9 @@ import styles from "./runs.module.css";
 import { settingText } from "./setting-text";
 import { type Tile, Tiles } from "./tiles";
 
-const VerdictPanel = lazy(() => import("../shared/verdict-panel"));
+const VerdictPanel = lazy(() => import("@/shared/runs/verdict-panel"));
 const HeatInTime = lazy(() => import("./heat-in-time"));
-const MethodsPanel = lazy(() => import("../shared/methods/methods-panel"));
+const MethodsPanel = lazy(() => import("@/shared/runs/methods/methods-panel"));
 
 const secs = (value: number) => `${formatShort(value, 3)}\u00a0s`;
 

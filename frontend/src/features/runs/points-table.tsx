@@ -1,9 +1,9 @@
 import { useMemo, useState } from "react";
 import type { Experiment } from "@/api/types";
+import { FAILURE_WORDS, type Metric, type Point, ratioText, topologyNames } from "@/shared/runs/run-points";
 import { type Column, DataTable } from "@/ui/data-table";
 import type { SortBy } from "@/ui/table-order";
 import { formatCount, formatShare } from "@/units";
-import { FAILURE_WORDS, type Metric, type Point, ratioText, topologyNames } from "../shared/run-points";
 import styles from "./runs.module.css";
 
 /** Every point of a run, as it comes; choosing one shows its numbers and its links. */

@@ -1,12 +1,12 @@
 /** The setup of a run in words, and the source of its numbers in one line. */
 import { Link } from "@tanstack/react-router";
 import type { Experiment, Fault, Run } from "@/api/types";
+import { FAILURE_WORDS, failureAxes, ratioText } from "@/shared/runs/run-points";
 import { buttonClass } from "@/ui/button";
 import { Section } from "@/ui/form";
 import { Icon } from "@/ui/icon";
 import { BasisBadge } from "@/ui/marks";
 import { formatCount, formatGbps, formatShort, plural } from "@/units";
-import { FAILURE_WORDS, failureAxes, ratioText } from "../shared/run-points";
 import styles from "./runs.module.css";
 import { settingText } from "./setting-text";
 

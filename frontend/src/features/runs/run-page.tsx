@@ -2,10 +2,10 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
 import { type ComponentType, Suspense } from "react";
 import { api, take } from "@/api/client";
+import type { RunViewProps } from "@/shared/runs/run-frame";
+import { ProblemView } from "@/shared/server/problem";
+import { Shell } from "@/shared/shell/shell";
 import { Skeleton } from "@/ui/marks";
-import { ProblemView } from "../shared/problem";
-import type { RunViewProps } from "../shared/run-frame";
-import { Shell } from "../shared/shell";
 
 /**
  * Which view shows which kind of run: `views` by the experiment's engine, `figure` for a run of a

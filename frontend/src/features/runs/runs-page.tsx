@@ -1,15 +1,15 @@
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { useEffect } from "react";
+import { RUN_KINDS, RUN_STATES, type RunsSearch } from "@/shared/runs/run-url";
+import { isOver } from "@/shared/runs/runs";
+import { ProblemView } from "@/shared/server/problem";
+import { Shell } from "@/shared/shell/shell";
 import { Button } from "@/ui/button";
 import { Select, TextInput } from "@/ui/form";
+import list from "@/ui/list.module.css";
 import { Empty, Skeleton } from "@/ui/marks";
+import { useTypedText } from "@/ui/use-settled";
 import { formatCount, plural } from "@/units";
-import list from "../shared/list.module.css";
-import { ProblemView } from "../shared/problem";
-import { RUN_KINDS, RUN_STATES, type RunsSearch } from "../shared/run-url";
-import { isOver } from "../shared/runs";
-import { Shell } from "../shared/shell";
-import { useTypedText } from "../shared/use-settled";
 import { RunsTable } from "./runs-table";
 import { useRunActions, useRunRequests, useRuns } from "./use-runs";
 

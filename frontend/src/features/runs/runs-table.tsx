@@ -2,12 +2,11 @@
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import type { Run } from "@/api/types";
+import { RunMark } from "@/shared/runs/run-mark";
+import { isOver, remainingText } from "@/shared/runs/runs";
 import { Button, IconButton } from "@/ui/button";
-import { formatCount, formatPercent, plural } from "@/units";
-import { formatDate } from "../shared/dates";
-import list from "../shared/list.module.css";
-import { RunMark } from "../shared/run-mark";
-import { isOver, remainingText } from "../shared/runs";
+import list from "@/ui/list.module.css";
+import { formatCount, formatDate, formatPercent, plural } from "@/units";
 
 export function RunsTable({
   runs,

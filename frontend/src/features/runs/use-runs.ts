@@ -2,11 +2,11 @@
 import { useInfiniteQuery, useMutation, useQueryClient } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { api, take } from "@/api/client";
+import type { RunsSearch } from "@/shared/runs/run-url";
+import { isOver } from "@/shared/runs/runs";
+import { type ScreenRequest, useScreen } from "@/shared/server/curl";
 import { toast } from "@/ui/toast";
-import { type ScreenRequest, useScreen } from "../shared/curl";
-import type { RunsSearch } from "../shared/run-url";
-import { isOver } from "../shared/runs";
-import { TYPING_MS, useSettled } from "../shared/use-settled";
+import { TYPING_MS, useSettled } from "@/ui/use-settled";
 
 const PAGE = 50;
 /** The list is reloaded at this interval while a run is active. */

@@ -1,9 +1,9 @@
 import { useNavigate } from "@tanstack/react-router";
 import type { SearchMetric } from "@/api/types";
 import { Scatter } from "@/charts";
+import { encodeSpec } from "@/shared/plans/share";
+import { useTheme } from "@/ui/theme";
 import { formatNumber, formatShort } from "@/units";
-import { encodeSpec } from "../shared/share";
-import { useTheme } from "../shared/theme";
 import type { Values } from "./question";
 import styles from "./search.module.css";
 import type { FoundPoint, SearchDocument, SearchState } from "./use-search";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { afterEvent, ended } from "../shared/answer-stream";
+import { afterEvent, ended } from "@/shared/answers/answer-stream";
 import { initial, messageOf, questionOf } from "./question";
 import { EMPTY, type FoundPoint, SEARCH, withPoint } from "./use-search";
 

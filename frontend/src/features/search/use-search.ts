@@ -1,7 +1,7 @@
 /** A streamed search, from its start to its end or cancellation. */
 import type { SearchQuestion } from "@/api/types";
-import { type Answering, type AnswerStream, useAnswerStream } from "../shared/answer-stream";
-import type { PlanSpec } from "../shared/spec";
+import { type Answering, type AnswerStream, useAnswerStream } from "@/shared/answers/answer-stream";
+import type { PlanSpec } from "@/shared/plans/spec";
 
 export interface FoundPoint {
   number: number;

@@ -1,9 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { serverPath } from "@/api/base";
 import { api, setToken, take } from "@/api/client";
+import { ProblemView } from "@/shared/server/problem";
 import { Button } from "@/ui/button";
 import { Skeleton } from "@/ui/marks";
-import { ProblemView } from "../shared/problem";
 
 interface Session {
   needed: boolean;

@@ -1,7 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { useEffect } from "react";
-import { type ScreenRequest, useScreen } from "../shared/curl";
-import { Shell } from "../shared/shell";
+import { type ScreenRequest, useScreen } from "@/shared/server/curl";
+import { Shell } from "@/shared/shell/shell";
 import { SessionSection } from "./session";
 import styles from "./settings.module.css";
 import { TokensSection } from "./tokens";

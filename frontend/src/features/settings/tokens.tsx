@@ -2,13 +2,13 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { api, take } from "@/api/client";
 import type { NewToken, Token, TokenCreate } from "@/api/types";
+import { ProblemView } from "@/shared/server/problem";
 import { Button } from "@/ui/button";
 import { CopyButton } from "@/ui/clipboard";
 import { Select, TextInput } from "@/ui/form";
 import { Empty, Skeleton } from "@/ui/marks";
 import { toast } from "@/ui/toast";
-import { formatDate } from "../shared/dates";
-import { ProblemView } from "../shared/problem";
+import { formatDate } from "@/units";
 import styles from "./settings.module.css";
 
 const KEY = ["tokens"];

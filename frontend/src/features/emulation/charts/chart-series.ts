@@ -3,8 +3,8 @@
  */
 import type { Run } from "@/api/types";
 import type { LineSeries } from "@/charts";
+import { faultName } from "@/shared/faults/fault-kinds";
 import { formatBitsPerSec } from "@/units";
-import { faultName } from "../../shared/fault-kinds";
 import { fidelityText } from "../report/fidelity-mark";
 import type { Tick } from "../session/frames";
 import type { idealSteps, predictedSteps } from "../session/predicted";

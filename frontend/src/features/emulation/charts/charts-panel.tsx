@@ -5,9 +5,9 @@
 import { memo, useMemo } from "react";
 import type { Run } from "@/api/types";
 import { LineChart } from "@/charts";
+import { useCrosshair } from "@/charts/crosshair";
+import { useTheme } from "@/ui/theme";
 import { formatBitsPerSec, formatPercent, formatShort } from "@/units";
-import { useCrosshair } from "../../shared/crosshair";
-import { useTheme } from "../../shared/theme";
 import { idealSteps, predictedSteps } from "../session/predicted";
 import { secsText } from "../session/series";
 import { type Session, scheduledFaults } from "../session/session";

@@ -3,8 +3,8 @@
  * of time.
  */
 
+import { faultKind, faultName } from "@/shared/faults/fault-kinds";
 import { formatBytes, formatCount, plural } from "@/units";
-import { faultKind, faultName } from "../../shared/fault-kinds";
 import { type CellKind, cellText, serverName } from "../session/cells";
 import type { SessionEvent } from "../session/frames";
 import { type Network, nodeName } from "../session/network";

@@ -1,7 +1,7 @@
 /** The fault that is being prepared, and the API call for it. */
 import { ApiError } from "@/api/client";
 import type { components } from "@/api/schema";
-import { type FaultKind, faultKind, generalKind, kindsFor } from "../../shared/fault-kinds";
+import { type FaultKind, faultKind, generalKind, kindsFor } from "@/shared/faults/fault-kinds";
 import { type Item, itemName, type Network } from "../session/network";
 
 type LiveFault = components["schemas"]["LiveFault"];

@@ -1,8 +1,9 @@
 /** The fields of a fault to inject: target, kind, its parameter, how long and how often. */
+
+import { type FaultKind, faultKind, kindOptions, kindsFor } from "@/shared/faults/fault-kinds";
+import { useMachine } from "@/shared/server/use-machine";
 import { Button } from "@/ui/button";
 import { Field, NumberInput, Select, TextInput } from "@/ui/form";
-import { type FaultKind, faultKind, kindOptions, kindsFor } from "../../shared/fault-kinds";
-import { useMachine } from "../../shared/use-machine";
 import { useCalmSession } from "../session/live-session";
 import { itemName, type Network } from "../session/network";
 import { type BreakDraft, withTarget } from "./break-draft";

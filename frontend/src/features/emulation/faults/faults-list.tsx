@@ -1,8 +1,8 @@
 /** The session's faults, the state of each, and a button to recover it. */
 import { useMutation } from "@tanstack/react-query";
 import { api, take } from "@/api/client";
+import { faultKind, faultName } from "@/shared/faults/fault-kinds";
 import { Button } from "@/ui/button";
-import { faultKind, faultName } from "../../shared/fault-kinds";
 import shared from "../common.module.css";
 import { secsText } from "../session/series";
 import type { Session } from "../session/session";

@@ -1,9 +1,9 @@
 /** The emergency stop: always visible, one press, and it reports when everything has recovered. */
 import { useMutation } from "@tanstack/react-query";
 import { api, take } from "@/api/client";
+import { isOver } from "@/shared/runs/runs";
 import { Button } from "@/ui/button";
 import { Icon } from "@/ui/icon";
-import { isOver } from "../../shared/runs";
 import { secsText } from "../session/series";
 import { brokenAt, type Session } from "../session/session";
 import styles from "./stop-all.module.css";

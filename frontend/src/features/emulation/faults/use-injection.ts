@@ -2,8 +2,8 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useEffect, useMemo, useState } from "react";
 import { api, take } from "@/api/client";
-import { useGuide } from "../../shared/guide/guide-state";
-import { useSettled } from "../../shared/use-settled";
+import { useGuide } from "@/shared/shell/guide/guide-state";
+import { useSettled } from "@/ui/use-settled";
 import type { Item, Network } from "../session/network";
 import { type BreakDraft, liveFaultOf } from "./break-draft";
 

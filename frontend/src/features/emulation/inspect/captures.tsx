@@ -7,11 +7,11 @@ import { useParams } from "@tanstack/react-router";
 import { lazy, Suspense, useState } from "react";
 import { api, take } from "@/api/client";
 import type { components } from "@/api/schema";
+import { downloadFrom } from "@/shared/server/download";
 import { Button, IconButton } from "@/ui/button";
 import { Skeleton } from "@/ui/marks";
 import { toast } from "@/ui/toast";
 import { formatBytes, plural } from "@/units";
-import { downloadFrom } from "../../shared/download";
 import shared from "../common.module.css";
 import styles from "./captures.module.css";
 

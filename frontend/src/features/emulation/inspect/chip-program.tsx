@@ -5,11 +5,11 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useId, useState } from "react";
 import { ApiError, api, take } from "@/api/client";
+import { ProgramEditor } from "@/shared/chip/program/program-editor";
+import { ProgramFile } from "@/shared/chip/program/program-file";
 import { Button } from "@/ui/button";
 import { Section } from "@/ui/form";
 import { formatNumber, plural } from "@/units";
-import { ProgramEditor } from "../../shared/chip-program/program-editor";
-import { ProgramFile } from "../../shared/chip-program/program-file";
 import shared from "../common.module.css";
 import { problemText } from "../faults/break-draft";
 import styles from "./chip-program.module.css";

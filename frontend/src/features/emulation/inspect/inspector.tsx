@@ -2,9 +2,10 @@
  * The selected item at the shown time: a server's neighbours and flows, a link's rates, a flow's
  * paths.
  */
+
+import { faultKind } from "@/shared/faults/fault-kinds";
 import { IconButton } from "@/ui/button";
 import { plural } from "@/units";
-import { faultKind } from "../../shared/fault-kinds";
 import shared from "../common.module.css";
 import { FidelityMark } from "../report/fidelity-mark";
 import { type Item, itemName, type Network } from "../session/network";

@@ -5,10 +5,10 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useId, useState } from "react";
 import { ApiError, api, take } from "@/api/client";
+import { ProgramEditor } from "@/shared/chip/program/program-editor";
+import { TraceView } from "@/shared/chip/trace/trace-view";
 import { Button } from "@/ui/button";
 import { Field, Section, Select, Stacked, TextInput } from "@/ui/form";
-import { ProgramEditor } from "../../shared/chip-program/program-editor";
-import { TraceView } from "../../shared/chip-trace/trace-view";
 import shared from "../common.module.css";
 import { problemText } from "../faults/break-draft";
 import styles from "./chip-program.module.css";

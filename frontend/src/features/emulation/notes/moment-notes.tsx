@@ -4,13 +4,13 @@
  */
 import { useCallback, useMemo, useState } from "react";
 import { api, take } from "@/api/client";
+import { NoteCard } from "@/shared/notes/note-card";
+import { NoteForm } from "@/shared/notes/note-form";
+import { byMoment, countText, isOpen, momentText, shownNotes } from "@/shared/notes/notes";
+import shared from "@/shared/notes/notes.module.css";
+import { useNewNote, useNoteOrders, useNotes } from "@/shared/notes/use-notes";
+import { type Command, useCommands } from "@/shared/shell/commands";
 import { Button } from "@/ui/button";
-import { type Command, useCommands } from "../../shared/commands";
-import { NoteCard } from "../../shared/notes/note-card";
-import { NoteForm } from "../../shared/notes/note-form";
-import { byMoment, countText, isOpen, momentText, shownNotes } from "../../shared/notes/notes";
-import shared from "../../shared/notes/notes.module.css";
-import { useNewNote, useNoteOrders, useNotes } from "../../shared/notes/use-notes";
 import styles from "./moment-notes.module.css";
 
 export default function MomentNotes({

@@ -1,8 +1,8 @@
 import { useRef } from "react";
 import { useWidth } from "@/charts";
+import { momentText, shownNotes } from "@/shared/notes/notes";
+import { useNotes } from "@/shared/notes/use-notes";
 import { Icon } from "@/ui/icon";
-import { momentText, shownNotes } from "../../shared/notes/notes";
-import { useNotes } from "../../shared/notes/use-notes";
 import { AXIS_MARGIN_PX } from "../charts/axis";
 import styles from "./note-pins.module.css";
 import { pinsOf } from "./pins";

@@ -1,5 +1,5 @@
 import type { Note } from "@/api/types";
-import { byMoment } from "../../shared/notes/notes";
+import { byMoment } from "@/shared/notes/notes";
 
 export interface Pin {
   /** The time of its first note. */

@@ -1,7 +1,7 @@
 /** Converts between the session's rows and the plan's devices and cables. */
 import type { Selection } from "@/scene/selection";
 import type { Struck } from "@/scene/struck";
-import { faultKind } from "../../shared/fault-kinds";
+import { faultKind } from "@/shared/faults/fault-kinds";
 import { type Broken, type Item, type Network, type Node, nodeOf, type Step } from "../session/network";
 
 const deviceOf = ({ frame: { servers, switches } }: Network, node: Node): number =>

@@ -1,10 +1,10 @@
 /** The loads at the cables' positions: rack by rack, or on the floor if there are many racks. */
 import { useCallback, useMemo } from "react";
 import type { Experiment } from "@/api/types";
+import type { PlanSpec } from "@/shared/plans/spec";
+import { usePicture } from "@/shared/plans/use-picture";
+import { ProblemView } from "@/shared/server/problem";
 import { Skeleton } from "@/ui/marks";
-import { ProblemView } from "../../shared/problem";
-import type { PlanSpec } from "../../shared/spec";
-import { usePicture } from "../../shared/use-picture";
 import type { Network } from "../session/network";
 import { FloorCanvas } from "./floor-canvas";
 import { MOST_RACKS, rackLayoutOf, racksOf } from "./layouts/racks";

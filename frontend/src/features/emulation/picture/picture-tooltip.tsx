@@ -1,7 +1,7 @@
 /** The tooltip of the item under the pointer or at the keyboard focus. */
 import type { CSSProperties } from "react";
+import { faultKind } from "@/shared/faults/fault-kinds";
 import { formatBitsPerSec, formatPercent, plural } from "@/units";
-import { faultKind } from "../../shared/fault-kinds";
 import type { Tick } from "../session/frames";
 import {
   type Broken,

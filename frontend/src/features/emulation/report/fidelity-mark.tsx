@@ -1,6 +1,7 @@
 /** Whether the numbers are the network's or the machine's, in an icon and a word. */
+
+import { isOver } from "@/shared/runs/runs";
 import { Icon, type IconName } from "@/ui/icon";
-import { isOver } from "../../shared/runs";
 import type { Fidelity } from "../session/frames";
 import type { Session } from "../session/session";
 import styles from "./fidelity-mark.module.css";

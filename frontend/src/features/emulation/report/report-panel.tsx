@@ -3,9 +3,9 @@
  * detection and recovery times of each.
  */
 import type { ReactNode } from "react";
+import { faultKind, faultName } from "@/shared/faults/fault-kinds";
 import { Icon } from "@/ui/icon";
 import { formatBitsPerSec, formatCount, formatPercent, formatShort, plural } from "@/units";
-import { faultKind, faultName } from "../../shared/fault-kinds";
 import shared from "../common.module.css";
 import type { Report, WindowMeans } from "../session/frames";
 import { secsText } from "../session/series";

@@ -5,8 +5,8 @@
 import { useMutation } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { api, take } from "@/api/client";
+import { ProblemView } from "@/shared/server/problem";
 import { Button } from "@/ui/button";
-import { ProblemView } from "../../shared/problem";
 
 type Body = { emulation?: Record<string, unknown> };
 

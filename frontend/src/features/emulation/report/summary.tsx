@@ -1,8 +1,9 @@
 /** The progress of the session and its current numbers. The verdict shows how reliable they are. */
+
+import { isOver } from "@/shared/runs/runs";
 import { Icon } from "@/ui/icon";
 import { BasisBadge } from "@/ui/marks";
 import { formatBitsPerSec, formatPercent } from "@/units";
-import { isOver } from "../../shared/runs";
 import shared from "../common.module.css";
 import type { PhaseFrame, Tick } from "../session/frames";
 import { idealAt, predictedAt, predictedMeans } from "../session/predicted";

@@ -2,7 +2,7 @@
  * The emulated network with the indices that the picture and the inspector need. Everything is
  * spoken of by row.
  */
-import { faultKind } from "../../shared/fault-kinds";
+import { faultKind } from "@/shared/faults/fault-kinds";
 import type { NetworkFrame } from "./frames";
 
 export type ItemKind = "server" | "switch" | "link" | "flow";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { ServerEvent } from "@/api/events";
 import type { Run } from "@/api/types";
-import "../../shared/testing/with-fault-kinds";
+import "@/shared/faults/testing/with-fault-kinds";
 import { logOf } from "../events/event-text";
 import { serverName } from "./cells";
 import type { FaultFrame, NetworkFrame, TickFrame } from "./frames";

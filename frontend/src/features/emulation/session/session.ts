@@ -4,7 +4,7 @@
  */
 import type { ServerEvent } from "@/api/events";
 import type { Run } from "@/api/types";
-import { type LiveRun, liveRun } from "../../shared/runs";
+import { type LiveRun, liveRun } from "@/shared/runs/runs";
 import {
   type FaultFrame,
   keptTick,

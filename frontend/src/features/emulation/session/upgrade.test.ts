@@ -1,4 +1,4 @@
-import "../../shared/testing/with-fault-kinds";
+import "@/shared/faults/testing/with-fault-kinds";
 import { expect, test } from "vitest";
 import type { NetworkFrame, UpgradeFrame } from "./frames";
 import { brokenItems, networkOf } from "./network";

@@ -1,6 +1,6 @@
 import { useNavigate } from "@tanstack/react-router";
 import { useCallback } from "react";
-import type { RunSearch } from "../../shared/run-url";
+import type { RunSearch } from "@/shared/runs/run-url";
 
 /** Changes a part of the run page's address, which holds the whole view. */
 export function useRunSearch() {

@@ -1,5 +1,5 @@
 import { useMemo } from "react";
-import { type Command, useCommands } from "../../shared/commands";
+import { type Command, useCommands } from "@/shared/shell/commands";
 
 /** The commands of a session in the command palette. */
 export function useSessionCommands({

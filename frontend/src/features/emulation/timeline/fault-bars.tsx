@@ -2,8 +2,8 @@
 import { type ScaleLinear, scaleLinear } from "d3-scale";
 import { useRef } from "react";
 import { useWidth } from "@/charts";
+import { faultKind, faultName } from "@/shared/faults/fault-kinds";
 import { THEMES, type ThemeName, type ThemeTokens } from "@/units";
-import { faultKind, faultName } from "../../shared/fault-kinds";
 import { AXIS_MARGIN_PX } from "../charts/axis";
 import { secsText } from "../session/series";
 import { type Session, type Span, scheduledFaults, spansOf } from "../session/session";

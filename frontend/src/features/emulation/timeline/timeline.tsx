@@ -2,9 +2,10 @@
  * Faults as bars on the time axis, and the bar to move through the session: by pointer, by keys, at
  * any speed.
  */
+
+import { ScrubBar } from "@/ui/scrub-bar";
+import type { Playback } from "@/ui/use-playback";
 import type { ThemeName } from "@/units";
-import { ScrubBar } from "../../shared/playback/scrub-bar";
-import type { Playback } from "../../shared/playback/use-playback";
 import { timeDomain } from "../charts/axis";
 import { NotePins } from "../notes/note-pins";
 import { secsText } from "../session/series";

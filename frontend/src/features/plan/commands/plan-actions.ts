@@ -1,8 +1,8 @@
 /** Commands that change, keep, send or save the plan. */
 import type { ExportFormat } from "@/api/types";
-import type { Command } from "../../shared/commands";
-import { EXAMPLES } from "../../shared/examples";
-import type { PlanSpec } from "../../shared/spec";
+import { EXAMPLES } from "@/shared/plans/examples";
+import type { PlanSpec } from "@/shared/plans/spec";
+import type { Command } from "@/shared/shell/commands";
 import { usePlan } from "../state/store";
 
 export interface Actions {

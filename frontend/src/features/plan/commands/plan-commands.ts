@@ -3,7 +3,7 @@ import { useNavigate } from "@tanstack/react-router";
 import { useCallback, useMemo } from "react";
 import type { PlanModel } from "@/scene/model";
 import type { Selection } from "@/scene/selection";
-import { type Command, useCommands } from "../../shared/commands";
+import { type Command, useCommands } from "@/shared/shell/commands";
 import { usePlanSearch } from "../state/use-plan-view";
 import { useOpenSpec } from "../state/use-plans";
 import { longestCable } from "../totals/totals";

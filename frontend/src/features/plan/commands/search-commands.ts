@@ -1,9 +1,9 @@
 /** Cables, racks and devices of the plan by name, as commands that select them. */
 import type { PlanModel } from "@/scene/model";
 import type { Selection } from "@/scene/selection";
+import { deviceIndex, placeName } from "@/shared/plans/names";
+import type { Command } from "@/shared/shell/commands";
 import { cableName, parseCableName } from "@/units";
-import type { Command } from "../../shared/commands";
-import { deviceIndex, placeName } from "../../shared/names";
 
 const FOUND = 12;
 

@@ -1,8 +1,8 @@
 /** Commands that change what the plan page shows: selection, view, colours, links, tables. */
 import type { Selection } from "@/scene/selection";
 import { COLOUR_BY_TITLES } from "@/scene/view";
-import type { Command } from "../../shared/commands";
-import { LINKS, type PlanSearch, TABS, VIEWS } from "../../shared/url-state";
+import { LINKS, type PlanSearch, TABS, VIEWS } from "@/shared/plans/url-state";
+import type { Command } from "@/shared/shell/commands";
 
 type SetSearch = (change: Partial<PlanSearch>) => void;
 

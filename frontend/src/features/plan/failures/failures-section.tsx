@@ -5,14 +5,14 @@
 import { useNavigate } from "@tanstack/react-router";
 import { useEffect, useRef, useState } from "react";
 import type { PlanModel } from "@/scene/model";
+import { linkSpec, SAVE_FIRST } from "@/shared/plans/share";
+import { ProblemView } from "@/shared/server/problem";
 import { Button } from "@/ui/button";
 import { Section, Select } from "@/ui/form";
 import { BasisBadge, Skeleton } from "@/ui/marks";
 import { toast } from "@/ui/toast";
+import { useSettled } from "@/ui/use-settled";
 import { formatCount, formatGbps, formatPercent, plural } from "@/units";
-import { ProblemView } from "../../shared/problem";
-import { linkSpec, SAVE_FIRST } from "../../shared/share";
-import { useSettled } from "../../shared/use-settled";
 import type { Computed } from "../state/preview";
 import { Curve } from "./curve";
 import styles from "./failures-section.module.css";

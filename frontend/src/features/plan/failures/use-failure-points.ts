@@ -2,7 +2,7 @@ import { queryOptions, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { api, take } from "@/api/client";
 import type { components } from "@/api/schema";
-import { canonical, type PlanSpec } from "../../shared/spec";
+import { canonical, type PlanSpec } from "@/shared/plans/spec";
 import {
   COARSE,
   type Failure,

@@ -1,7 +1,7 @@
 import { useRef, useState } from "react";
+import { canonical, type PlanSpec, setIn } from "@/shared/plans/spec";
 import { Button, IconButton } from "@/ui/button";
 import { Icon } from "@/ui/icon";
-import { canonical, type PlanSpec, setIn } from "../../shared/spec";
 import { withServers } from "../parameters/families";
 import type { Computed } from "../state/preview";
 import { usePlan } from "../state/store";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Summary } from "@/api/types";
-import type { PlanSpec } from "../../shared/spec";
+import type { PlanSpec } from "@/shared/plans/spec";
 import { consequences, type Known } from "./consequences";
 
 const known = (topology: object, servers: number, resolved: string, enclosure?: string): Known => ({

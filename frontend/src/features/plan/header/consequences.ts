@@ -3,8 +3,8 @@
  * another enclosure.
  */
 import type { Summary } from "@/api/types";
+import { canonical, getIn, type PlanSpec, type TopologySpec } from "@/shared/plans/spec";
 import { formatCount } from "@/units";
-import { canonical, getIn, type PlanSpec, type TopologySpec } from "../../shared/spec";
 
 export interface Known {
   spec: PlanSpec;

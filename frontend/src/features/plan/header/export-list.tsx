@@ -4,12 +4,12 @@
  */
 import { lazy, Suspense, useState } from "react";
 import type { ExportFormat } from "@/api/types";
+import type { Json, PlanSpec } from "@/shared/plans/spec";
+import { curlOf, type ScreenRequest } from "@/shared/server/curl";
 import { Button, IconButton } from "@/ui/button";
 import { CopyButton } from "@/ui/clipboard";
 import { Icon } from "@/ui/icon";
 import { formatBytes } from "@/units";
-import { curlOf, type ScreenRequest } from "../../shared/curl";
-import type { Json, PlanSpec } from "../../shared/spec";
 import styles from "./export-menu.module.css";
 import { RunningWords, shareOf } from "./running-words";
 import { type Exporter, type ExportOptions, exportPath, useExportFormats } from "./use-export";

@@ -1,8 +1,8 @@
 import { lazy, Suspense } from "react";
+import type { PlanSpec } from "@/shared/plans/spec";
 import { buttonClass } from "@/ui/button";
 import { Icon } from "@/ui/icon";
 import { DialogTrigger, PopoverPanel, TriggerButton } from "@/ui/overlay";
-import type { PlanSpec } from "../../shared/spec";
 import common from "./common.module.css";
 import type { Exporter } from "./use-export";
 

@@ -1,12 +1,12 @@
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { serverPath } from "@/api/base";
+import { EXAMPLES } from "@/shared/plans/examples";
 import { Button } from "@/ui/button";
 import { TextInput } from "@/ui/form";
 import { Icon } from "@/ui/icon";
 import { DialogTrigger, PopoverPanel, TriggerButton } from "@/ui/overlay";
 import { formatCount, formatMoney } from "@/units";
-import { EXAMPLES } from "../../shared/examples";
 import { chooseFile, useImport } from "../import/use-import";
 import { useOpenSpec, useRecentPlans } from "../state/use-plans";
 import common from "./common.module.css";

@@ -1,7 +1,7 @@
 import type { Finding } from "@/api/types";
+import type { PlanSpec } from "@/shared/plans/spec";
 import { Button } from "@/ui/button";
 import { Icon } from "@/ui/icon";
-import type { PlanSpec } from "../../shared/spec";
 import { usePlan } from "../state/store";
 import styles from "./refused-banner.module.css";
 

@@ -5,7 +5,7 @@ import { buttonClass, IconButton } from "@/ui/button";
 import { Icon } from "@/ui/icon";
 import { DialogTrigger, PopoverPanel, TriggerButton } from "@/ui/overlay";
 import { toast } from "@/ui/toast";
-import { formatDate } from "../../shared/dates";
+import { formatDate } from "@/units";
 import common from "./common.module.css";
 import styles from "./revision-menu.module.css";
 

@@ -3,11 +3,11 @@ import { useQuery } from "@tanstack/react-query";
 import { useRef, useState } from "react";
 import { api, call, errorOf, requestTo, take } from "@/api/client";
 import type { ExportFormat } from "@/api/types";
+import type { PlanSpec } from "@/shared/plans/spec";
+import { fileNameOf } from "@/shared/server/download";
 import { saveFile } from "@/ui/clipboard";
 import { toast } from "@/ui/toast";
 import { formatBytes } from "@/units";
-import { fileNameOf } from "../../shared/download";
-import type { PlanSpec } from "../../shared/spec";
 import type { Job } from "./export-job";
 
 export interface Running {

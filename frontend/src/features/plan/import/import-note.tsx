@@ -1,8 +1,8 @@
 /** Whether the plan on screen is the one that the opened file was made from. */
 import { useEffect } from "react";
+import { sameSpec } from "@/shared/plans/spec";
 import { IconButton } from "@/ui/button";
 import { Icon } from "@/ui/icon";
-import { sameSpec } from "../../shared/spec";
 import styles from "../header/refused-banner.module.css";
 import type { Computed } from "../state/preview";
 import { UNTITLED, usePlan } from "../state/store";

@@ -2,8 +2,8 @@
  * Dropping a plan's file anywhere on the page opens it, as does the palette; the frame shows where.
  */
 import { lazy, Suspense, useMemo } from "react";
+import { type Command, useCommands } from "@/shared/shell/commands";
 import { useFileDrop } from "@/ui/use-file-drop";
-import { type Command, useCommands } from "../../shared/commands";
 import { openTopologyFile, useTopologyFile } from "../topology-file/open";
 import styles from "./import.module.css";
 import { chooseFile, useImport } from "./use-import";

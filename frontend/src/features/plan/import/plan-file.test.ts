@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { DEFAULT_SPEC } from "../../shared/spec";
+import { DEFAULT_SPEC } from "@/shared/plans/spec";
 import { readPlanFile } from "./plan-file";
 
 const exported = {

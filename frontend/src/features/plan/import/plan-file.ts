@@ -1,6 +1,6 @@
 /** Reads a plan from a file: the JSON export of a plan, a spec, or a bare topology. */
 import type { Summary } from "@/api/types";
-import { isObject, type PlanSpec, readSpec } from "../../shared/spec";
+import { isObject, type PlanSpec, readSpec } from "@/shared/plans/spec";
 
 /** Name and version of the JSON export, as the server writes them. */
 const FORMAT = "cubeyard-plan";

@@ -1,7 +1,7 @@
+import { breakoutText, cableLabel, placeName, portName } from "@/shared/plans/names";
 import { CopyButton } from "@/ui/clipboard";
 import { Swatch } from "@/ui/marks";
 import { formatMillimetres, formatMoney, levelShortLabel } from "@/units";
-import { breakoutText, cableLabel, placeName, portName } from "../../shared/names";
 import { priceFinder } from "../tables/cable-table";
 import common from "./common.module.css";
 import { type InspectorProps, Rows, To } from "./inspector-parts";

@@ -1,7 +1,7 @@
+import { cableLabel, placeName, portName, traceOf } from "@/shared/plans/names";
 import { CopyButton } from "@/ui/clipboard";
 import { Swatch } from "@/ui/marks";
 import { cableName, formatCount, formatMillimetres, levelShortLabel } from "@/units";
-import { cableLabel, placeName, portName, traceOf } from "../../shared/names";
 import common from "./common.module.css";
 import styles from "./device-view.module.css";
 import { type InspectorProps, Rows, To } from "./inspector-parts";

@@ -1,9 +1,9 @@
 import { useCallback, useMemo, useState } from "react";
 import type { PlanModel } from "@/scene/model";
+import { getIn, type Json, type JsonObject, setIn } from "@/shared/plans/spec";
+import { type Command, useCommands } from "@/shared/shell/commands";
 import { Button } from "@/ui/button";
 import { NumberInput, Select } from "@/ui/form";
-import { type Command, useCommands } from "../../shared/commands";
-import { getIn, type Json, type JsonObject, setIn } from "../../shared/spec";
 import { usePlan } from "../state/store";
 import styles from "./pin-form.module.css";
 

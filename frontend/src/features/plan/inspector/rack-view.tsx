@@ -1,6 +1,6 @@
 import { csrSlice } from "@/scene/model";
+import { placeName } from "@/shared/plans/names";
 import { formatCount, formatKilograms, formatWatts } from "@/units";
-import { placeName } from "../../shared/names";
 import common from "./common.module.css";
 import { type InspectorProps, Rows, To } from "./inspector-parts";
 import { PinForm } from "./pin-form";

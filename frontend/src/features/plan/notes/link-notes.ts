@@ -4,8 +4,8 @@
  * times.
  */
 import type { Note } from "@/api/types";
-import { fitsLink, pack, unpack } from "../../shared/share";
-import type { Json } from "../../shared/spec";
+import { fitsLink, pack, unpack } from "@/shared/plans/share";
+import type { Json } from "@/shared/plans/spec";
 
 /** More than these would make a link that mail programs break. */
 export const MAX_LINK_NOTES = 40;

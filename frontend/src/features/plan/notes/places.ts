@@ -4,9 +4,9 @@
 import type { Note } from "@/api/types";
 import type { PlanModel } from "@/scene/model";
 import { itemName, type Selection } from "@/scene/selection";
+import type { Place } from "@/shared/notes/use-notes";
+import { deviceIndex, portName, traceOf } from "@/shared/plans/names";
 import { cableName } from "@/units";
-import { deviceIndex, portName, traceOf } from "../../shared/names";
-import type { Place } from "../../shared/notes/use-notes";
 
 /** The item of a selection to which a note can be pinned: one rack, device or cable. */
 export function placeOf(model: PlanModel, selection: Selection): Place | null {

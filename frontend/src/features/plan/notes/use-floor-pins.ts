@@ -4,8 +4,8 @@ import type { Note } from "@/api/types";
 import type { Pin } from "@/render/pins";
 import type { PlanModel } from "@/scene/model";
 import { pinPlace } from "@/scene/pins";
-import { isOpen } from "../../shared/notes/notes";
-import { useNotes } from "../../shared/notes/use-notes";
+import { isOpen } from "@/shared/notes/notes";
+import { useNotes } from "@/shared/notes/use-notes";
 import { usePlan } from "../state/store";
 import { placeOf, selectionOf } from "./places";
 

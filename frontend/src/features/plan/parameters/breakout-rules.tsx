@@ -2,9 +2,10 @@
  * Levels whose links share breakout cables: the level, the number of links of a cable, and the
  * switch with the single plug.
  */
+
+import { getIn, isObject, type Json, type PlanSpec } from "@/shared/plans/spec";
 import { Button, IconButton } from "@/ui/button";
 import { Field, Select } from "@/ui/form";
-import { getIn, isObject, type Json, type PlanSpec } from "../../shared/spec";
 import { usePlan } from "../state/store";
 import styles from "./cabling-section.module.css";
 import type { SpecProps } from "./option-fields";

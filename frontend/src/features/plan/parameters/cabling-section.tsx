@@ -1,7 +1,7 @@
 import type { Book } from "@/api/types";
+import { getIn } from "@/shared/plans/spec";
 import { Button } from "@/ui/button";
 import { Section } from "@/ui/form";
-import { getIn } from "../../shared/spec";
 import { usePlan } from "../state/store";
 import { BreakoutRules } from "./breakout-rules";
 import styles from "./cabling-section.module.css";

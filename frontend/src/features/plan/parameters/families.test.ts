@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { TopologySpec } from "../../shared/spec";
+import type { TopologySpec } from "@/shared/plans/spec";
 import { bcubeGroups, listText, parseList, withBcubeSize, withGroups, withServers } from "./families";
 
 const partial = { family: "bcube", n: 8, k: 3, servers: 2048 };

@@ -2,7 +2,7 @@
  * The topology families as the engine describes them (GET /topologies), checked, and their fields
  * in the form.
  */
-import type { Json, JsonObject, TopologySpec } from "../../shared/spec";
+import type { Json, JsonObject, TopologySpec } from "@/shared/plans/spec";
 
 export interface Parameter {
   name: string;

@@ -1,6 +1,6 @@
 import { useRef } from "react";
-import { EXAMPLES } from "../../shared/examples";
-import type { PlanSpec, TopologySpec } from "../../shared/spec";
+import { EXAMPLES } from "@/shared/plans/examples";
+import type { PlanSpec, TopologySpec } from "@/shared/plans/spec";
 import { usePlan } from "../state/store";
 import type { Family } from "./families";
 import styles from "./family-cards.module.css";

@@ -1,9 +1,9 @@
 import type { Finding, Summary } from "@/api/types";
+import type { Json } from "@/shared/plans/spec";
 import { Button } from "@/ui/button";
 import { Section } from "@/ui/form";
 import { Icon } from "@/ui/icon";
 import { formatCount, formatMetres, plural } from "@/units";
-import type { Json } from "../../shared/spec";
 import { usePlan } from "../state/store";
 import styles from "./findings-section.module.css";
 import unfolding from "./more.module.css";

@@ -1,7 +1,7 @@
 /** Optional fields of a plan's spec, which show their default as a placeholder. */
 import type { Finding } from "@/api/types";
+import { getIn, type Json, type PlanSpec } from "@/shared/plans/spec";
 import { Field, NumberInput, Select, TextInput } from "@/ui/form";
-import { getIn, type Json, type PlanSpec } from "../../shared/spec";
 import { usePlan } from "../state/store";
 
 export interface NumberOption {

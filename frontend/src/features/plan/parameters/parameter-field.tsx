@@ -1,6 +1,6 @@
 import type { Finding } from "@/api/types";
+import type { Json } from "@/shared/plans/spec";
 import { Field, NumberInput, Select, TextInput } from "@/ui/form";
-import type { Json } from "../../shared/spec";
 import { listText, type Parameter, parseList } from "./families";
 
 /** One parameter of a topology: a number, a choice or a list, as the family describes it. */

@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { api, take } from "@/api/client";
 import type { Summary } from "@/api/types";
-import { ProblemView } from "../../shared/problem";
+import { ProblemView } from "@/shared/server/problem";
 import { Lines } from "../layout/lines";
 import { useFamilies } from "../state/plan-hooks";
 import { pinOf, usePlan } from "../state/store";

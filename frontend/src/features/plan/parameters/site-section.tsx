@@ -1,6 +1,6 @@
 import type { Part } from "@/api/types";
+import { getIn } from "@/shared/plans/spec";
 import { Section } from "@/ui/form";
-import { getIn } from "../../shared/spec";
 import { ChoiceField, type NumberOption, NumberOptions, type SpecProps, TextField } from "./option-fields";
 
 const ENCLOSURES: [string, string][] = [

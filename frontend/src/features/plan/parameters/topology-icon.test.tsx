@@ -1,6 +1,6 @@
 import { renderToStaticMarkup } from "react-dom/server";
 import { expect, test } from "vitest";
-import { EXAMPLES } from "../../shared/examples";
+import { EXAMPLES } from "@/shared/plans/examples";
 import { TopologyIcon } from "./topology-icon";
 
 test("each family has a different picture: add a missing one to DRAWINGS", () => {

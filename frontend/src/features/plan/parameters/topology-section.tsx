@@ -1,8 +1,8 @@
 import { lazy, Suspense } from "react";
 import type { Finding } from "@/api/types";
+import { canonical, type Json, type PlanSpec, setIn } from "@/shared/plans/spec";
 import { Field, NumberInput, Section, Select } from "@/ui/form";
 import { Icon } from "@/ui/icon";
-import { canonical, type Json, type PlanSpec, setIn } from "../../shared/spec";
 import { usePlan } from "../state/store";
 import { bcubeGroups, type Family, type Parameter, withBcubeSize, withGroups } from "./families";
 import { FamilyCards } from "./family-cards";

@@ -5,12 +5,12 @@
 import { useEffect, useId, useMemo, useRef, useState } from "react";
 import type { PlanModel } from "@/scene/model";
 import { type Selection, sameSelection } from "@/scene/selection";
+import { ProblemView } from "@/shared/server/problem";
+import { useGuide } from "@/shared/shell/guide/guide-state";
 import { Button } from "@/ui/button";
 import { TextInput } from "@/ui/form";
 import { Skeleton } from "@/ui/marks";
 import { plural } from "@/units";
-import { useGuide } from "../../shared/guide/guide-state";
-import { ProblemView } from "../../shared/problem";
 import type { Computed } from "../state/preview";
 import type { useSelection } from "../state/use-plan-view";
 import styles from "./paths-section.module.css";

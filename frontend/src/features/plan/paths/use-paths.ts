@@ -1,7 +1,7 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { api, take } from "@/api/client";
 import type { components } from "@/api/schema";
-import { canonical, type PlanSpec } from "../../shared/spec";
+import { canonical, type PlanSpec } from "@/shared/plans/spec";
 
 export type ServerPaths = components["schemas"]["ServerPaths"];
 export type ServerPath = components["schemas"]["ServerPath"];

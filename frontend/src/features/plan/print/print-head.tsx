@@ -1,4 +1,4 @@
-import { formatDate } from "../../shared/dates";
+import { formatDate } from "@/units";
 import type { Computed } from "../state/preview";
 import { totalsOf } from "../totals/totals";
 import styles from "./print-sheet.module.css";

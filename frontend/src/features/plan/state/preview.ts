@@ -6,8 +6,8 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useRef } from "react";
 import { ApiError, api, take } from "@/api/client";
 import type { Bom, Cables, Finding, PreviewResponse, Scene, Summary } from "@/api/types";
-import { canonical, type PlanSpec } from "../../shared/spec";
-import { useSettled } from "../../shared/use-settled";
+import { canonical, type PlanSpec } from "@/shared/plans/spec";
+import { useSettled } from "@/ui/use-settled";
 
 export interface Computed {
   spec: PlanSpec;

@@ -4,8 +4,8 @@
  */
 import { create } from "zustand";
 import type { Plan, Summary } from "@/api/types";
-import { edit, type History, redo, startHistory, undo } from "../../shared/history";
-import { DEFAULT_SPEC, type Json, mergePatch, type PlanSpec, sameSpec, setIn } from "../../shared/spec";
+import { edit, type History, redo, startHistory, undo } from "@/shared/plans/history";
+import { DEFAULT_SPEC, type Json, mergePatch, type PlanSpec, sameSpec, setIn } from "@/shared/plans/spec";
 
 /** The saved plan that is open. */
 export interface Saved {

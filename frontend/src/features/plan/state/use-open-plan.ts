@@ -7,10 +7,10 @@ import { useNavigate, useParams } from "@tanstack/react-router";
 import { useCallback, useEffect, useRef, useState } from "react";
 import { pagePath } from "@/api/base";
 import { api, take } from "@/api/client";
-import { isPlanPath } from "../../shared/last-plan";
-import { addressSpec, decodeSpec, parseSpecText } from "../../shared/share";
-import { DEFAULT_SPEC, type PlanSpec } from "../../shared/spec";
-import type { PlanSearch } from "../../shared/url-state";
+import { isPlanPath } from "@/shared/plans/last-plan";
+import { addressSpec, decodeSpec, parseSpecText } from "@/shared/plans/share";
+import { DEFAULT_SPEC, type PlanSpec } from "@/shared/plans/spec";
+import type { PlanSearch } from "@/shared/plans/url-state";
 import { isDirty, savedOf, usePlan } from "./store";
 import { usePlanSearch } from "./use-plan-view";
 

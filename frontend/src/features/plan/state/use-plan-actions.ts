@@ -3,9 +3,9 @@ import { useNavigate } from "@tanstack/react-router";
 import { useCallback, useRef } from "react";
 import { serverPath } from "@/api/base";
 import type { PlanCanvasHandle } from "@/render/plan-canvas";
+import { linkSpec, SAVE_FIRST } from "@/shared/plans/share";
 import { copyText, saveFile } from "@/ui/clipboard";
 import { toast } from "@/ui/toast";
-import { linkSpec, SAVE_FIRST } from "../../shared/share";
 import { isDirty, usePlan } from "./store";
 
 /**
@@ -14,7 +14,7 @@ import { isDirty, usePlan } from "./store";
 async function copiedNotes({ id, revision }: { id: string; revision: number }): Promise<string | null> {
   try {
     const [{ readNotes }, { packNotes }] = await Promise.all([
-      import("../../shared/notes/use-notes"),
+      import("@/shared/notes/use-notes"),
       import("../notes/link-notes"),
     ]);
     return await packNotes(await readNotes({ plan: id, revision }));

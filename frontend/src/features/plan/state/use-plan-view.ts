@@ -7,8 +7,13 @@ import { useCallback, useEffect, useMemo } from "react";
 import { create } from "zustand";
 import type { PlanModel } from "@/scene/model";
 import { highlightOf, type Selection } from "@/scene/selection";
-import { nameSelection, resolveSelection } from "../../shared/names";
-import { type NamedSelection, type PlanSearch, readSelection, writeSelection } from "../../shared/url-state";
+import { nameSelection, resolveSelection } from "@/shared/plans/names";
+import {
+  type NamedSelection,
+  type PlanSearch,
+  readSelection,
+  writeSelection,
+} from "@/shared/plans/url-state";
 
 /** Names, not numbers: a selection survives a replan that renumbers everything. */
 export const useSelectionName = create<{ named: NamedSelection | null }>(() => ({ named: null }));

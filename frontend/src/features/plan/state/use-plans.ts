@@ -2,8 +2,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { api, take } from "@/api/client";
-import { addressSpec } from "../../shared/share";
-import type { PlanSpec } from "../../shared/spec";
+import { addressSpec } from "@/shared/plans/share";
+import type { PlanSpec } from "@/shared/plans/spec";
 
 export function useRecentPlans(limit = 12) {
   return useQuery({

@@ -4,8 +4,8 @@ import { useNavigate } from "@tanstack/react-router";
 import { useCallback, useState } from "react";
 import { ApiError, api, take } from "@/api/client";
 import type { Plan, Summary } from "@/api/types";
+import type { PlanSearch } from "@/shared/plans/url-state";
 import { toast } from "@/ui/toast";
-import type { PlanSearch } from "../../shared/url-state";
 import { pinOf, savedOf, UNTITLED, usePlan } from "./store";
 
 function say(error: unknown) {

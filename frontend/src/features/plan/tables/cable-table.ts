@@ -1,9 +1,9 @@
 /** The cable schedule as columns over the model: nothing is copied per row. */
 import type { Bom } from "@/api/types";
 import { csrSlice, hasBreakouts, type PlanModel } from "@/scene/model";
+import { breakoutText, cableLabel, placeName, portName } from "@/shared/plans/names";
 import type { Column } from "@/ui/data-table";
 import { cableName, formatMillimetres, formatMoney, levelShortLabel } from "@/units";
-import { breakoutText, cableLabel, placeName, portName } from "../../shared/names";
 
 /** Price each, by part, length and colour, as the bill of materials has it. */
 export function priceFinder(model: PlanModel, bom: Bom): (cable: number) => number | null {

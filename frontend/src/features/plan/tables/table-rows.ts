@@ -2,10 +2,10 @@
 import { useMemo } from "react";
 import type { PlanModel } from "@/scene/model";
 import type { Highlight } from "@/scene/selection";
+import { getIn, type PlanSpec } from "@/shared/plans/spec";
+import type { Tab } from "@/shared/plans/url-state";
 import type { Column } from "@/ui/data-table";
 import { csvOf, orderRows, type SortBy } from "@/ui/table-order";
-import { getIn, type PlanSpec } from "../../shared/spec";
-import type { Tab } from "../../shared/url-state";
 import type { Computed } from "../state/preview";
 import { bomUse, cableColumns, devicesIn } from "./cable-table";
 import { bomColumns, powerColumns, rackColumns } from "./other-tables";

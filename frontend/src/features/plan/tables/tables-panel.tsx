@@ -1,6 +1,7 @@
 import { useMemo } from "react";
 import { hasBreakouts, type PlanModel } from "@/scene/model";
 import type { Highlight, Selection } from "@/scene/selection";
+import { readSorts, TABS, type Tab, writeSorts } from "@/shared/plans/url-state";
 import { Button } from "@/ui/button";
 import { copyText, saveFile } from "@/ui/clipboard";
 import { DataTable } from "@/ui/data-table";
@@ -9,7 +10,6 @@ import type { SortBy } from "@/ui/table-order";
 import { Tabs } from "@/ui/tabs";
 import { toast } from "@/ui/toast";
 import { formatCount, formatShare } from "@/units";
-import { readSorts, TABS, type Tab, writeSorts } from "../../shared/url-state";
 import type { Computed } from "../state/preview";
 import { usePlanSearch } from "../state/use-plan-view";
 import { csvOfRows, rowsWith, useTableRows } from "./table-rows";

@@ -1,7 +1,8 @@
 /** The parameters of a custom topology: its size, and a button to replace its file. */
+
+import { isObject, type TopologySpec } from "@/shared/plans/spec";
 import { Button } from "@/ui/button";
 import { plural } from "@/units";
-import { isObject, type TopologySpec } from "../../shared/spec";
 import styles from "./dialog.module.css";
 import { openTopologyFile } from "./open";
 

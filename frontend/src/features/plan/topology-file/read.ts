@@ -1,7 +1,7 @@
 /** Sends a file to the server to be parsed, with the user's options. */
 import { api, take } from "@/api/client";
 import type { ImportedTopology } from "@/api/types";
-import type { Mark } from "../../shared/decimal-question";
+import type { Mark } from "@/shared/server/decimal-question";
 
 export interface Answers {
   servers: string;

@@ -2,9 +2,9 @@
 import { lazy, Suspense, useState } from "react";
 import type { Summary } from "@/api/types";
 import type { PlanModel } from "@/scene/model";
+import type { PlanSpec } from "@/shared/plans/spec";
 import { Button } from "@/ui/button";
 import { Section } from "@/ui/form";
-import type { PlanSpec } from "../../shared/spec";
 import { FailuresSection } from "../failures/failures-section";
 import { Inspector } from "../inspector/inspector";
 import { useBase } from "../state/plan-hooks";

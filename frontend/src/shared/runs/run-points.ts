@@ -4,9 +4,9 @@
  */
 import type { ServerEvent } from "@/api/events";
 import type { Experiment, PointFrame, Run } from "@/api/types";
+import type { PlanSpec } from "@/shared/plans/spec";
 import { formatGbps, formatNumber, formatPercent, formatShort } from "@/units";
 import { type LiveRun, liveRun } from "./runs";
-import type { PlanSpec } from "./spec";
 
 /** A point's answer without its links. */
 export type Answer = Pick<

@@ -1,16 +1,16 @@
 import { useNavigate, useRouterState } from "@tanstack/react-router";
 import { lazy, type ReactNode, Suspense, useMemo } from "react";
 import { useConnection } from "@/api/connection";
+import { useLastPlan } from "@/shared/plans/last-plan";
 import { buttonClass, IconButton } from "@/ui/button";
+import { useTheme } from "@/ui/theme";
 import { Toaster } from "@/ui/toast";
 import { type Command, useCommands, useRegistry } from "./commands";
 import { useGuide, useGuideOpen } from "./guide/guide-state";
-import { useLastPlan } from "./last-plan";
 import Palette from "./palette";
 import styles from "./shell.module.css";
 import { Brand, PageLinks, PagesMenu } from "./shell-nav";
 import { CurlButton, SearchButton, THEMES, ThemeMenu } from "./shell-tools";
-import { useTheme } from "./theme";
 
 const Guide = lazy(() => import("./guide/guide"));
 const Shortcuts = lazy(() => import("./shortcuts"));

@@ -7,19 +7,19 @@ import { Link, useNavigate } from "@tanstack/react-router";
 import { type ReactNode, useEffect, useMemo, useState } from "react";
 import { api, take } from "@/api/client";
 import type { Experiment, Run } from "@/api/types";
+import { type ScreenRequest, useScreen } from "@/shared/server/curl";
+import { ProblemView } from "@/shared/server/problem";
+import { type Command, useCommands } from "@/shared/shell/commands";
+import { Shell } from "@/shared/shell/shell";
 import { Button, IconButton } from "@/ui/button";
 import { Icon } from "@/ui/icon";
 import { BasisBadge } from "@/ui/marks";
 import { toast } from "@/ui/toast";
 import { formatCount, formatPercent, plural } from "@/units";
-import { type Command, useCommands } from "./commands";
-import { type ScreenRequest, useScreen } from "./curl";
-import { ProblemView } from "./problem";
 import type { FeedState } from "./run-feed";
 import styles from "./run-frame.module.css";
 import { RunMark } from "./run-mark";
 import { durationText, isOver, type LiveRun, remainingText } from "./runs";
-import { Shell } from "./shell";
 import { UntilComplete } from "./until-complete";
 
 /**

@@ -1,11 +1,11 @@
 /** The same experiment predicted, simulated and measured, on one chart. */
 import { Link } from "@tanstack/react-router";
 import { LineChart } from "@/charts";
+import { ProblemView } from "@/shared/server/problem";
 import { Skeleton } from "@/ui/marks";
+import { useTheme } from "@/ui/theme";
 import { formatGbps, formatPercent } from "@/units";
-import { ProblemView } from "../problem";
 import type { RunViewProps } from "../run-frame";
-import { useTheme } from "../theme";
 import { flowSeries, goodputSeries, latencySeries, METHOD_WORDS, METHODS } from "./methods";
 import styles from "./methods.module.css";
 import { useMethods } from "./use-methods";

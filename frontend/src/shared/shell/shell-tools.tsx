@@ -1,14 +1,14 @@
 /** Tools in the bar of every page: search, API calls, theme and settings. */
 import { useNavigate } from "@tanstack/react-router";
+import { curlOf, useScreenRequests } from "@/shared/server/curl";
 import { buttonClass } from "@/ui/button";
 import { CopyButton } from "@/ui/clipboard";
 import { Icon } from "@/ui/icon";
 import { Kbd } from "@/ui/marks";
 import { DialogTrigger, Menu, PopoverPanel, TriggerButton } from "@/ui/overlay";
+import { type ThemeChoice, useTheme } from "@/ui/theme";
 import { chordKeys, useRegistry } from "./commands";
-import { curlOf, useScreenRequests } from "./curl";
 import styles from "./shell.module.css";
-import { type ThemeChoice, useTheme } from "./theme";
 
 export const THEMES: { id: ThemeChoice; label: string; icon: "sun" | "moon" | "system" }[] = [
   { id: "light", label: "Light", icon: "sun" },

@@ -1,6 +1,6 @@
 /** From the curves of a sweep to the lines of a chart. */
 import type { LineSeries } from "@/charts";
-import { familyLooks } from "./family-looks";
+import { familyLooks } from "@/shared/plans/family-looks";
 import type { Curve } from "./run-points";
 
 /**

@@ -1,8 +1,8 @@
 import type { Run } from "@/api/types";
+import { downloadFrom } from "@/shared/server/download";
 import { buttonClass } from "@/ui/button";
 import { Icon } from "@/ui/icon";
 import { Menu, TriggerButton } from "@/ui/overlay";
-import { downloadFrom } from "./download";
 
 const RESULTS = [
   { format: "csv", label: "CSV", hint: "One row per point, for a spreadsheet" },

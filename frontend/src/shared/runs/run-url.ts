@@ -2,7 +2,7 @@
  * The state of the pages of experiments and runs that is in the URL. Unreadable values fall back to
  * the default.
  */
-import { compact, oneOf, text } from "./url-state";
+import { compact, oneOf, text } from "@/shared/plans/url-state";
 
 export interface ExperimentsSearch {
   /** The experiment being written, packed by share.ts. */

@@ -3,11 +3,11 @@
  * one scale.
  */
 import { LineChart } from "@/charts";
-import { useCrosshair } from "./crosshair";
+import { useCrosshair } from "@/charts/crosshair";
+import { useTheme } from "@/ui/theme";
 import styles from "./ratio-charts.module.css";
 import { ratioSeries } from "./ratio-series";
 import { type Curve, FAILURE_WORDS, type failureAxes, type Metric, ratioText } from "./run-points";
-import { useTheme } from "./theme";
 
 const CHART_PX = 260;
 export const SMALL_CHART_PX = 160;

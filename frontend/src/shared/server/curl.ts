@@ -2,7 +2,7 @@
 import { useEffect } from "react";
 import { create } from "zustand";
 import { serverPath } from "@/api/base";
-import type { Json } from "./spec";
+import type { Json } from "@/shared/plans/spec";
 
 export interface ScreenRequest {
   title: string;

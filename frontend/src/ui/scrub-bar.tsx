@@ -2,8 +2,8 @@
  * The bar to move through a run's time: by pointer, by keys, at any speed; at its end it follows
  * new data.
  */
-import { Button } from "@/ui/button";
-import { Select } from "@/ui/form";
+import { Button } from "./button";
+import { Select } from "./form";
 import styles from "./scrub-bar.module.css";
 import type { Playback } from "./use-playback";
 

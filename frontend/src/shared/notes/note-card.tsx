@@ -2,7 +2,7 @@ import { type ReactNode, useState } from "react";
 import type { Note } from "@/api/types";
 import { IconButton } from "@/ui/button";
 import { Icon } from "@/ui/icon";
-import { formatDate } from "../dates";
+import { formatDate } from "@/units";
 import { NoteForm } from "./note-form";
 import { anchorText, endsText, isOpen } from "./notes";
 import styles from "./notes.module.css";

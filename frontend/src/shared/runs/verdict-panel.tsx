@@ -5,11 +5,11 @@
 import { useQuery } from "@tanstack/react-query";
 import { api, take } from "@/api/client";
 import type { Run } from "@/api/types";
+import { downloadFrom } from "@/shared/server/download";
+import { ProblemView } from "@/shared/server/problem";
 import { buttonClass } from "@/ui/button";
 import { Icon } from "@/ui/icon";
 import { Skeleton } from "@/ui/marks";
-import { downloadFrom } from "./download";
-import { ProblemView } from "./problem";
 import styles from "./verdict-panel.module.css";
 
 const OUTCOMES = {
