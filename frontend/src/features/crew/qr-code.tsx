@@ -1,24 +1,17 @@
-import { useMemo } from "react";
+import { encode } from "uqr";
 import styles from "./crew.module.css";
-import { qrOf } from "./qr";
 
+/** Modules of the quiet zone on each side. */
 const QUIET = 4;
 
-/**
- * `text` as a QR code, dark on white in every theme, as scanners want it. Nothing for a text that
- * is too long.
- */
+/** `text` as a QR code, dark on white in every theme, as scanners want it. */
 export function QrCode({ text, label }: { text: string; label: string }) {
-  const code = useMemo(() => qrOf(text), [text]);
-  if (!code) return null;
-  const { size, modules } = code;
-  let path = "";
-  for (let y = 0; y < size; y++)
-    for (let x = 0; x < size; x++) if (modules[y * size + x]) path += `M${x + QUIET} ${y + QUIET}h1v1h-1z`;
+  const { size, data } = encode(text, { ecc: "M", border: QUIET });
+  const path = data.flatMap((row, y) => row.map((dark, x) => (dark ? `M${x} ${y}h1v1h-1z` : ""))).join("");
   return (
     <svg
       className={styles.qr}
-      viewBox={`0 0 ${size + 2 * QUIET} ${size + 2 * QUIET}`}
+      viewBox={`0 0 ${size} ${size}`}
       shapeRendering="crispEdges"
       role="img"
       aria-label={label}
