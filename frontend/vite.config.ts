@@ -45,7 +45,7 @@ export default defineConfig({
           groups: [
             {
               name: "common",
-              test: /src\/(api\/|units\/|ui\/(button|cx|marks|clipboard|data-table|form|icon|number-text|table-order|tabs|unreadable|use-settled|use-file-drop)\.|shared\/(shell\/(commands|guide\/guide-state)|plans\/(examples|url-state|names|share|spec))\.)/,
+              test: /src\/(api\/|units\/|ui\/(button|cx|marks|clipboard|data-table|form|icon|number-text|table-order|tabs|unreadable|use-settled|use-file-drop|use-title)\.|shared\/(shell\/(commands|guide\/guide-state)|plans\/(examples|url-state|names|share|spec))\.)/,
             },
             {
               name: "tanstack",

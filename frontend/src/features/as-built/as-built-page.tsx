@@ -1,6 +1,6 @@
 import { useMutation } from "@tanstack/react-query";
 import { Link, useParams, useSearch } from "@tanstack/react-router";
-import { useEffect, useMemo, useRef } from "react";
+import { useMemo, useRef } from "react";
 import { create } from "zustand";
 import { api, take } from "@/api/client";
 import type { AsBuilt, Plan } from "@/api/types";
@@ -15,6 +15,7 @@ import { Icon } from "@/ui/icon";
 import { LeftOut } from "@/ui/left-out";
 import { Empty, Skeleton } from "@/ui/marks";
 import { useFileDrop } from "@/ui/use-file-drop";
+import { useTitle } from "@/ui/use-title";
 import { formatCount, plural } from "@/units";
 import styles from "./as-built.module.css";
 import { Differences } from "./differences";
@@ -28,9 +29,7 @@ const UNSAVED = "new";
 /** `/plans/$id/as-built`: compares a list of cables from the floor with the plan. */
 export default function AsBuiltPage() {
   const { id } = useParams({ strict: false }) as { id: string };
-  useEffect(() => {
-    document.title = "As built · Cubeyard";
-  }, []);
+  useTitle("As built");
   return <Shell>{id === UNSAVED ? <SaveFirst /> : <SavedPlan id={id} />}</Shell>;
 }
 

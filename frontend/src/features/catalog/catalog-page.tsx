@@ -1,11 +1,12 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { lazy, Suspense, useEffect, useMemo, useState } from "react";
+import { lazy, Suspense, useMemo, useState } from "react";
 import { type ScreenRequest, useScreen } from "@/shared/server/curl";
 import { ProblemView } from "@/shared/server/problem";
 import { Shell } from "@/shared/shell/shell";
 import { Button } from "@/ui/button";
 import { saveFile } from "@/ui/clipboard";
 import { Empty } from "@/ui/marks";
+import { useTitle } from "@/ui/use-title";
 import { plural } from "@/units";
 import { BookList } from "./book-list";
 import styles from "./catalog-page.module.css";
@@ -24,9 +25,7 @@ export default function CatalogPage() {
     void navigate({ to: "/catalog", search: (old: CatalogSearch) => ({ ...old, ...change }), replace: true });
 
   const { books, book, number, version } = useBook(search);
-  useEffect(() => {
-    document.title = "Catalog · Cubeyard";
-  }, []);
+  useTitle("Catalog");
 
   useRequests(book?.book, number, search);
   const parts = useMemo(() => version.data?.parts ?? [], [version.data]);

@@ -1,6 +1,6 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
-import { useEffect, useMemo } from "react";
+import { useMemo } from "react";
 import { api, take } from "@/api/client";
 import type { Change } from "@/api/types";
 import type { ChangesSearch } from "@/shared/plans/url-state";
@@ -12,6 +12,7 @@ import { Select, TextInput } from "@/ui/form";
 import list from "@/ui/list.module.css";
 import { Empty, Skeleton } from "@/ui/marks";
 import { TYPING_MS, useSettled, useTypedText } from "@/ui/use-settled";
+import { useTitle } from "@/ui/use-title";
 import { formatDate, plural } from "@/units";
 import { KINDS, kindName, kindOf, whatText } from "./change-text";
 
@@ -24,9 +25,7 @@ export default function ChangesPage() {
   const set = (change: Partial<ChangesSearch>) =>
     void navigate({ to: "/changes", search: { ...search, ...change }, replace: true });
   const changes = useChanges(search);
-  useEffect(() => {
-    document.title = "Changes · Cubeyard";
-  }, []);
+  useTitle("Changes");
   const items = changes.data?.pages.flatMap((page) => page.items) ?? [];
   const filtered = Object.keys(search).length > 0;
   return (

@@ -1,5 +1,5 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { useEffect, useId, useMemo, useState } from "react";
+import { useId, useMemo, useState } from "react";
 import { ApiError, api, take } from "@/api/client";
 import type { ChipTrace } from "@/api/types";
 import { ProgramEditor } from "@/shared/chip/program/program-editor";
@@ -11,6 +11,7 @@ import { Shell } from "@/shared/shell/shell";
 import { Field, NumberInput, Select, Stacked, TextInput } from "@/ui/form";
 import { Skeleton } from "@/ui/marks";
 import { TYPING_MS, useSettled } from "@/ui/use-settled";
+import { useTitle } from "@/ui/use-title";
 import styles from "./chip.module.css";
 import { EXAMPLES } from "./examples";
 
@@ -21,9 +22,7 @@ const PORTS = Array.from({ length: 8 }, (_, port) => ({
 
 /** `/chip`: a program and a packet on the left, the packet's path through the chip on the right. */
 export default function ChipPage() {
-  useEffect(() => {
-    document.title = "Chip · Cubeyard";
-  }, []);
+  useTitle("Chip");
   const [input, setInput] = useState(() => inputOf(EXAMPLES[0]!.id, { server: "00", n: 4, k: 1 }));
   const asked = useSettled(input, TYPING_MS);
   const body = useMemo(

@@ -1,5 +1,5 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { lazy, Suspense, useEffect, useMemo, useState } from "react";
+import { lazy, Suspense, useMemo, useState } from "react";
 import { DEFAULT_REFS, MAX_PLANS, readRefs, without } from "@/shared/plans/refs";
 import type { Json } from "@/shared/plans/spec";
 import { type ScreenRequest, useScreen } from "@/shared/server/curl";
@@ -10,6 +10,7 @@ import { Button } from "@/ui/button";
 import { CopyButton, saveFile } from "@/ui/clipboard";
 import { BasisBadge, Empty, Skeleton } from "@/ui/marks";
 import { Segmented } from "@/ui/tabs";
+import { useTitle } from "@/ui/use-title";
 import { plural } from "@/units";
 import { AddPlan } from "./add-plan";
 import styles from "./compare-page.module.css";
@@ -31,9 +32,7 @@ export default function ComparePage() {
   const [orderOf, setOrderOf] = useState<number | null>(null);
   const comparison = useComparison(refs, base, rates);
   const { resolved, query, data, add } = comparison;
-  useEffect(() => {
-    document.title = "Compare · Cubeyard";
-  }, []);
+  useTitle("Compare");
   useCompareScreen(chosen, comparison);
 
   return (

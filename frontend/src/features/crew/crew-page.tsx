@@ -1,5 +1,5 @@
 import { Link, useParams, useSearch } from "@tanstack/react-router";
-import { useEffect, useMemo } from "react";
+import { useMemo } from "react";
 import type { Plan } from "@/api/types";
 import { useLastPlan } from "@/shared/plans/last-plan";
 import type { PlanSpec } from "@/shared/plans/spec";
@@ -8,6 +8,7 @@ import { type ScreenRequest, useScreen } from "@/shared/server/curl";
 import { ProblemView } from "@/shared/server/problem";
 import { Shell } from "@/shared/shell/shell";
 import { Empty, Skeleton } from "@/ui/marks";
+import { useTitle } from "@/ui/use-title";
 import styles from "./crew.module.css";
 import { Overview } from "./overview";
 import { RackWork } from "./rack-work";
@@ -25,9 +26,7 @@ interface CrewSearch {
 
 export default function CrewPage() {
   const { id } = useParams({ strict: false }) as { id: string };
-  useEffect(() => {
-    document.title = "Crew · Cubeyard";
-  }, []);
+  useTitle("Crew");
   return <Shell>{id === UNSAVED ? <SaveFirst /> : <SavedPlan id={id} />}</Shell>;
 }
 

@@ -1,18 +1,16 @@
 import { Link } from "@tanstack/react-router";
-import { useEffect } from "react";
 import { ProblemView } from "@/shared/server/problem";
 import { Shell } from "@/shared/shell/shell";
 import { buttonClass } from "@/ui/button";
 import { Skeleton } from "@/ui/marks";
+import { useTitle } from "@/ui/use-title";
 import { Composer } from "./composer";
 import { useDraft } from "./use-draft";
 
 /** Write an experiment and run it, and open saved experiments. */
 export default function ExperimentsPage() {
   const { draft, error: unreadable, change, taken, onTaken } = useDraft();
-  useEffect(() => {
-    document.title = "Experiments · Cubeyard";
-  }, []);
+  useTitle("Experiments");
   if (draft === null)
     return (
       <Shell>

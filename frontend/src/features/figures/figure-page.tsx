@@ -1,6 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
-import { useEffect, useId, useMemo, useState } from "react";
+import { useId, useMemo, useState } from "react";
 import { api, take } from "@/api/client";
 import type { Figure, Run } from "@/api/types";
 import type { Json } from "@/shared/plans/spec";
@@ -14,6 +14,7 @@ import { saveFile } from "@/ui/clipboard";
 import { NumberInput, Select } from "@/ui/form";
 import { BasisBadge, Empty, Skeleton } from "@/ui/marks";
 import { UnreadableInputs } from "@/ui/unreadable";
+import { useTitle } from "@/ui/use-title";
 import { ResultView, rowsCsv } from "./figure-result";
 import { originText, seedsOf, summaryText } from "./figures";
 import styles from "./figures.module.css";
@@ -34,9 +35,7 @@ function FigureView({ id }: { id: string }) {
   const [asked, setAsked] = useState<Asked>({ seeds: null, whole: false });
   const run = useFigureRun(id, asked);
   const { query, figure, shown, now, busy, problem } = run;
-  useEffect(() => {
-    document.title = `${figure?.title ?? "Figure"} · Cubeyard`;
-  }, [figure?.title]);
+  useTitle(figure?.title ?? "Figure");
   useFigureScreen(id, asked, run);
 
   return (

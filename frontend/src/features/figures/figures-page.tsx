@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
-import { useEffect, useMemo } from "react";
+import { useMemo } from "react";
 import { api, take } from "@/api/client";
 import type { FigureSummary } from "@/api/types";
 import { isOver } from "@/shared/runs/runs";
@@ -9,6 +9,7 @@ import { ProblemView } from "@/shared/server/problem";
 import { type Command, useCommands } from "@/shared/shell/commands";
 import { Shell } from "@/shared/shell/shell";
 import { BasisBadge, Skeleton } from "@/ui/marks";
+import { useTitle } from "@/ui/use-title";
 import { formatDate, formatShare } from "@/units";
 import { groupByPaper, paperName, paperText, sourceParts } from "./figures";
 import styles from "./figures.module.css";
@@ -29,9 +30,7 @@ export default function FiguresPage() {
     refetchInterval: (query) =>
       query.state.data?.items.some((f) => f.latest_run && !isOver(f.latest_run.state)) ? 2000 : false,
   });
-  useEffect(() => {
-    document.title = "Figures · Cubeyard";
-  }, []);
+  useTitle("Figures");
   useScreen(REQUESTS);
 
   const items = useMemo(() => figures.data?.items ?? [], [figures.data]);

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useSearch } from "@tanstack/react-router";
-import { useEffect, useMemo, useState } from "react";
+import { useMemo, useState } from "react";
 import { api, take } from "@/api/client";
 import type { LifeQuestion } from "@/api/types";
 import { ExampleNote } from "@/shared/answers/example-note";
@@ -12,6 +12,7 @@ import { Shell } from "@/shared/shell/shell";
 import { Button } from "@/ui/button";
 import { Empty, Skeleton } from "@/ui/marks";
 import { UnreadableInputs } from "@/ui/unreadable";
+import { useTitle } from "@/ui/use-title";
 import { formatNumber } from "@/units";
 import styles from "./life.module.css";
 import { LifeCharts } from "./life-charts";
@@ -31,9 +32,7 @@ const planOf = ({ id, revision, spec }: ComparedRef): LifeQuestion["plan"] =>
  * on the right.
  */
 export default function LifePage() {
-  useEffect(() => {
-    document.title = "Life · Cubeyard";
-  }, []);
+  useTitle("Life");
   const { plan: ref = DEFAULT_PLAN } = useSearch({ strict: false }) as { plan?: string };
   const plan = useQuery({
     queryKey: ["life-plan", ref],

@@ -6,6 +6,7 @@ import { isPlanPath, useLastPlan } from "@/shared/plans/last-plan";
 import type { PlanSpec } from "@/shared/plans/spec";
 import { useScreen } from "@/shared/server/curl";
 import { Shell } from "@/shared/shell/shell";
+import { useTitle } from "@/ui/use-title";
 import { usePlanCommands } from "./commands/plan-commands";
 import { ConsequencesNote } from "./header/consequences-note";
 import { ExportMenu } from "./header/export-menu";
@@ -213,9 +214,7 @@ function usePageTitle(name: string): void {
   useEffect(() => {
     if (isPlanPath(new URL(href, location.origin).pathname)) useLastPlan.setState({ href });
   }, [href]);
-  useEffect(() => {
-    document.title = `${name} · Cubeyard`;
-  }, [name]);
+  useTitle(name);
 }
 
 function useModel(computed: Computed | undefined): PlanModel | null {

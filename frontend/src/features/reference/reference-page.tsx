@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { useEffect, useMemo, useState } from "react";
+import { useMemo, useState } from "react";
 import { call, errorOf, requestTo } from "@/api/client";
 import { type ScreenRequest, useScreen } from "@/shared/server/curl";
 import { ProblemView } from "@/shared/server/problem";
@@ -8,6 +8,7 @@ import { Shell } from "@/shared/shell/shell";
 import { buttonClass } from "@/ui/button";
 import { TextInput } from "@/ui/form";
 import { Skeleton } from "@/ui/marks";
+import { useTitle } from "@/ui/use-title";
 import { plural } from "@/units";
 import { EndpointView } from "./endpoint-view";
 import { type Document, type Endpoint, endpointsOf } from "./openapi";
@@ -31,9 +32,7 @@ export default function ReferencePage() {
     },
   });
   useScreen(REQUESTS);
-  useEffect(() => {
-    document.title = "API · Cubeyard";
-  }, []);
+  useTitle("API");
 
   const endpoints = useMemo(
     () => (description.data ? endpointsOf(description.data) : []),

@@ -1,5 +1,4 @@
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
-import { useEffect } from "react";
 import { RUN_KINDS, RUN_STATES, type RunsSearch } from "@/shared/runs/run-url";
 import { isOver } from "@/shared/runs/runs";
 import { ProblemView } from "@/shared/server/problem";
@@ -9,6 +8,7 @@ import { Select, TextInput } from "@/ui/form";
 import list from "@/ui/list.module.css";
 import { Empty, Skeleton } from "@/ui/marks";
 import { useTypedText } from "@/ui/use-settled";
+import { useTitle } from "@/ui/use-title";
 import { formatCount, plural } from "@/units";
 import { RunsTable } from "./runs-table";
 import { useRunActions, useRunRequests, useRuns } from "./use-runs";
@@ -27,9 +27,7 @@ export default function RunsPage() {
     void navigate({ to: "/runs", search: { ...search, ...change }, replace: true });
   const runs = useRuns(search);
   const { cancel, remove } = useRunActions();
-  useEffect(() => {
-    document.title = "Runs · Cubeyard";
-  }, []);
+  useTitle("Runs");
   useRunRequests(search);
 
   const items = runs.data?.pages.flatMap((page) => page.items) ?? [];

@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { useEffect, useMemo, useState } from "react";
+import { useMemo, useState } from "react";
 import { api, take } from "@/api/client";
 import type { SearchMetric } from "@/api/types";
 import { ExampleNote } from "@/shared/answers/example-note";
@@ -9,6 +9,7 @@ import { Shell } from "@/shared/shell/shell";
 import { Button } from "@/ui/button";
 import { Skeleton } from "@/ui/marks";
 import { UnreadableInputs } from "@/ui/unreadable";
+import { useTitle } from "@/ui/use-title";
 import { formatNumber } from "@/units";
 import { FrontView } from "./front-view";
 import { initial, questionOf, type Values } from "./question";
@@ -21,9 +22,7 @@ import { answered, type SearchDocument, type SearchState, useSearch } from "./us
  * found.
  */
 export default function SearchPage() {
-  useEffect(() => {
-    document.title = "Search · Cubeyard";
-  }, []);
+  useTitle("Search");
   const metrics = useQuery({
     queryKey: ["search-metrics"],
     queryFn: () => take(api.GET("/api/v1/search/metrics")),

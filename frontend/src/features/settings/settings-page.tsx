@@ -1,7 +1,7 @@
 import { Link } from "@tanstack/react-router";
-import { useEffect } from "react";
 import { type ScreenRequest, useScreen } from "@/shared/server/curl";
 import { Shell } from "@/shared/shell/shell";
+import { useTitle } from "@/ui/use-title";
 import { SessionSection } from "./session";
 import styles from "./settings.module.css";
 import { TokensSection } from "./tokens";
@@ -15,9 +15,7 @@ const REQUESTS: ScreenRequest[] = [
 
 /** API tokens, and the session of this browser. */
 export default function SettingsPage() {
-  useEffect(() => {
-    document.title = "Settings · Cubeyard";
-  }, []);
+  useTitle("Settings");
   useScreen(REQUESTS);
   return (
     <Shell>

@@ -2,6 +2,7 @@
  * The frame around every run, common to all engines: its name, progress, whether the view is live,
  * and how to stop it.
  */
+
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { type ReactNode, useEffect, useMemo, useState } from "react";
@@ -15,6 +16,7 @@ import { Button, IconButton } from "@/ui/button";
 import { Icon } from "@/ui/icon";
 import { BasisBadge } from "@/ui/marks";
 import { toast } from "@/ui/toast";
+import { useTitle } from "@/ui/use-title";
 import { formatCount, formatPercent, plural } from "@/units";
 import type { FeedState } from "./run-feed";
 import styles from "./run-frame.module.css";
@@ -54,9 +56,7 @@ export function RunFrame({
   const repeatable = over && run.experiment_id !== null;
   const orders = useRunOrders(run, over);
   const { cancel, again, remove } = orders;
-  useEffect(() => {
-    document.title = `${run.title} · Cubeyard`;
-  }, [run.title]);
+  useTitle(run.title);
 
   useRunScreen(run, over, repeatable, orders);
   const problem = cancel.error ?? again.error ?? remove.error ?? (feed === "refused" ? error : null);
