@@ -59,7 +59,7 @@ export function Menu({ trigger, groups, label }: { trigger: ReactNode; groups: M
                   {entry.icon && <Icon name={entry.icon} />}
                   <span className={styles.itemText}>
                     {entry.label}
-                    {entry.hint && <div className={styles.hint}>{entry.hint}</div>}
+                    {entry.hint && <div className="muted">{entry.hint}</div>}
                   </span>
                   {entry.trailing}
                 </AriaMenuItem>

@@ -31,7 +31,7 @@ export function BookList({
             onClick={() => onChoose({ book: b.book, version: undefined, part: undefined })}
           >
             <strong>{b.title}</strong>
-            <span className={styles.muted}>
+            <span className="muted">
               {b.book} · {b.currency}
             </span>
           </button>
@@ -53,7 +53,7 @@ export function BookList({
                         Version {v.version}
                         {v.version === b.latest_version && " · latest"}
                       </span>
-                      <span className={styles.muted} title={v.note}>
+                      <span className="muted" title={v.note}>
                         {formatDate(new Date(v.created_at))} {v.note}
                       </span>
                     </button>

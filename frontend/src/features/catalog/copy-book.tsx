@@ -82,7 +82,7 @@ export function CopyBook({
             onCurrency={setCurrency}
             onRate={setRate}
           />
-          <p className={styles.muted}>Id in plans: “{id || "…"}”.</p>
+          <p className="muted">Id in plans: “{id || "…"}”.</p>
           {error && (
             <p className={styles.wrong} role="alert">
               {error}

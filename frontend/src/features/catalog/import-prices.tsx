@@ -160,7 +160,7 @@ function FileField({ onChoose }: { onChoose: (file: File) => void }) {
   const id = useId();
   return (
     <>
-      <p className={styles.muted}>
+      <p className="muted">
         Export a plan's workbook (XLSX) or bill of materials (CSV), fill in quoted prices, suppliers, part
         numbers and lead times, and choose the file here. Empty cells change nothing.
       </p>

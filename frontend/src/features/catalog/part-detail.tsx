@@ -25,7 +25,7 @@ export function PartDetail({
       <div className={styles.detailHead}>
         <div>
           <h2>{part.name}</h2>
-          <p className={styles.muted}>
+          <p className="muted">
             {part.sku} · {part.manufacturer || "manufacturer unknown"} · {part.kind}
           </p>
         </div>

@@ -64,7 +64,7 @@ export function PartForm({
       {rows.map((row) => (
         <div key={row.field} className={styles.editRow}>
           <label htmlFor={`edit-${row.field}`}>
-            {row.title} {row.unit && <span className={styles.muted}>{row.unit}</span>}
+            {row.title} {row.unit && <span className="muted">{row.unit}</span>}
           </label>
           <TextInput
             id={`edit-${row.field}`}
@@ -88,7 +88,7 @@ export function PartForm({
         <Button look="quiet" onClick={onCancel}>
           Cancel
         </Button>
-        <span className={styles.muted}>
+        <span className="muted">
           {changed === 0
             ? "No changes yet"
             : origin.source.trim() === ""

@@ -88,7 +88,7 @@ export function PartsTable({
           value={search.q ?? ""}
           onChange={(event) => onSearch({ q: event.target.value || undefined })}
         />
-        <span className={styles.muted}>{formatShare(rows.length, parts.length)} parts</span>
+        <span className="muted">{formatShare(rows.length, parts.length)} parts</span>
       </div>
       {known ? (
         <DataTable

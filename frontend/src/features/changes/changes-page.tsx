@@ -167,7 +167,7 @@ function ChangesTable({ changes }: { changes: readonly Change[] }) {
                 {change.who}
               </Link>
             </td>
-            <td className={list.muted}>{formatDate(new Date(change.at))}</td>
+            <td className="muted">{formatDate(new Date(change.at))}</td>
           </tr>
         ))}
       </tbody>

@@ -60,7 +60,7 @@ export function ComposerSide({
       ) : error && !(error instanceof ApiError && error.status === 422) ? (
         <ProblemView error={error} onRetry={onRetry} />
       ) : error ? (
-        <p className={styles.doc}>The estimate appears once the experiment can be run.</p>
+        <p className="muted tight">The estimate appears once the experiment can be run.</p>
       ) : (
         <Skeleton height={96} />
       )}

@@ -3,7 +3,6 @@ import { Section } from "@/ui/form";
 import { Segmented } from "@/ui/tabs";
 import type { Draft } from "./draft";
 import { type Engine, engineOf, withEngine } from "./engine";
-import styles from "./experiments.module.css";
 import { answeredHypotheses, hypothesesOf, withHypotheses } from "./hypotheses";
 import { schedulesOf, withSchedules } from "./schedule-fields";
 
@@ -49,7 +48,7 @@ export function EngineSection({ draft, onChange }: { draft: Draft; onChange: (dr
           { id: "emulation", label: "Emulation" },
         ]}
       />
-      <p className={styles.doc}>{TEXTS[engine]}</p>
+      <p className="muted tight">{TEXTS[engine]}</p>
     </Section>
   );
 }

@@ -70,14 +70,14 @@ export function EstimateView({ draft, estimate }: { draft: Draft; estimate: Esti
       <p className={styles.big}>
         {plural(estimate.points, "point")}, {secsText(estimate)}
       </p>
-      <p className={styles.doc}>
+      <p className="muted tight">
         {factors.join(" × ")} · {plural(estimate.flows, "flow")} total ·{" "}
         <BasisBadge basis={estimate.basis === "measured" ? "measured" : "modelled"}>
           {estimate.basis === "measured" ? "from times measured on this machine" : "estimated"}
         </BasisBadge>
       </p>
       {estimate.simulation && (
-        <p className={styles.doc}>
+        <p className="muted tight">
           {`${formatShort(estimate.simulation.packet_hops, 2)} packet-hops, ${formatShort(estimate.simulation.bytes / 1e6, 2)}\u00a0MB of payload, at most ${formatShort(estimate.simulation.memory_bytes / 2 ** 20, 1)}\u00a0MiB of memory`}
         </p>
       )}

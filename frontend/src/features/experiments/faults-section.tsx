@@ -27,7 +27,7 @@ export function FaultsSection({
     onChange(faults.map((old, place) => (place === at ? fault : old)));
   return (
     <Section title="Faults">
-      {faults.length === 0 && <p className={styles.doc}>No faults.</p>}
+      {faults.length === 0 && <p className="muted tight">No faults.</p>}
       {faults.map((fault, at) => (
         <FaultFields
           key={at}

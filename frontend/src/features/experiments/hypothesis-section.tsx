@@ -33,7 +33,7 @@ export function HypothesisSection({
   const set = (next: JsonObject[]) => onChange(withHypotheses(draft, next));
   return (
     <Section title="Hypotheses">
-      {all.length === 0 && <p className={styles.doc}>No hypotheses.</p>}
+      {all.length === 0 && <p className="muted tight">No hypotheses.</p>}
       {all.map((stated, at) => (
         <HypothesisFields
           key={at}

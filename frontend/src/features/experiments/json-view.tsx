@@ -21,7 +21,7 @@ export function JsonView({ draft, onChange }: { draft: Draft; onChange: (draft: 
   return (
     <section className={styles.json} aria-label="JSON">
       <div className={styles.bar}>
-        <span className={styles.doc}>
+        <span className="muted tight">
           The body of <code>POST /api/v1/experiments</code>. Edits here update the form.
         </span>
         <span className={styles.space} />

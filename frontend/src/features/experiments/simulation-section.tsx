@@ -78,7 +78,7 @@ export function SimulationSection({
   const others = form.filter(({ name }) => !FIRST.includes(name) && (notices || !name.startsWith("qcn_")));
   return (
     <Section title="Packets">
-      <p className={styles.doc}>Each flow sends 1 MB, unless a flow size is given.</p>
+      <p className="muted tight">Each flow sends 1 MB, unless a flow size is given.</p>
       {first.map(field)}
       <details>
         <summary>More settings</summary>

@@ -50,7 +50,7 @@ export function TrafficSection({
             />
           )}
         </Field>
-        <p className={styles.doc}>{form.detail}</p>
+        <p className="muted tight">{form.detail}</p>
         {form.fields.map((field) => (
           <WorkloadInput
             key={`${form.kind} ${field.name}`}
@@ -95,7 +95,7 @@ export function TrafficSection({
             />
           )}
         </Field>
-        {described && <p className={styles.doc}>{described}</p>}
+        {described && <p className="muted tight">{described}</p>}
         {!realPackets && (
           <Field label="Link rate" controlWidth={120} message={messageAt(messages, "link_gbps")}>
             {({ id, describedBy }) => (

@@ -279,7 +279,7 @@ function RunForm({ figure, run, asked, onAsk }: { figure: Figure; run: FigureRun
           {figure.result_from === "run" ? "Run again" : "Run"}
         </Button>
         {!busy && expected !== null && asked.seeds === null && (
-          <span className={styles.muted}>{aboutText(expected)}</span>
+          <span className="muted plain">{aboutText(expected)}</span>
         )}
         {busy && latest && !isOver(latest.state) && (
           <Button icon="close" disabled={cancel.isPending} onClick={() => cancel.mutate(latest.id)}>

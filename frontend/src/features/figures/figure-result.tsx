@@ -107,7 +107,7 @@ function NumberRow({ row }: { row: FigureResult["rows"][number] }) {
         {row.predicted_by ? (
           <>
             {valueText(row.predicted)}
-            <span className={styles.muted}>{` ${row.predicted_by}`}</span>
+            <span className="muted plain">{` ${row.predicted_by}`}</span>
           </>
         ) : (
           printedText(row.paper)
@@ -116,7 +116,7 @@ function NumberRow({ row }: { row: FigureResult["rows"][number] }) {
       <td className={styles.number} data-column="Ours">
         {valueText(row.ours)}
         {row.deviation && row.deviation > 1e-9 * Math.abs(row.ours ?? 0) ? (
-          <span className={styles.muted} title="Standard deviation over the seeds">
+          <span className="muted plain" title="Standard deviation over the seeds">
             {` ± ${valueText(row.deviation, 2)}`}
           </span>
         ) : null}
@@ -127,7 +127,7 @@ function NumberRow({ row }: { row: FigureResult["rows"][number] }) {
       </td>
       <td>
         <VerdictMark verdict={row.verdict} />
-        {row.reason && <p className={styles.muted}>{row.reason}</p>}
+        {row.reason && <p className="muted plain">{row.reason}</p>}
       </td>
     </tr>
   );

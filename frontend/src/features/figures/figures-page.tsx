@@ -74,9 +74,9 @@ export default function FiguresPage() {
           groups.map((group) => (
             <section key={group.paper} className={styles.block} aria-labelledby={`paper-${group.paper}`}>
               <h2 id={`paper-${group.paper}`}>
-                {group.name} <span className={styles.muted}>{group.title}</span>
+                {group.name} <span className="muted plain">{group.title}</span>
               </h2>
-              {counts.has(group.paper) && <p className={styles.muted}>{counts.get(group.paper)}</p>}
+              {counts.has(group.paper) && <p className="muted plain">{counts.get(group.paper)}</p>}
               <table className={styles.table}>
                 <thead>
                   <tr>
@@ -102,7 +102,7 @@ export default function FiguresPage() {
           ))
         )}
         {without.map((count) => (
-          <p key={count.paper} className={styles.muted}>{`${paperName(count.paper)}: ${paperText(count)}`}</p>
+          <p key={count.paper} className="muted plain">{`${paperName(count.paper)}: ${paperText(count)}`}</p>
         ))}
       </div>
     </Shell>
@@ -124,7 +124,7 @@ function FigureRow({ figure }: { figure: FigureSummary }) {
       <td>
         <VerdictSummary figure={figure} />
       </td>
-      <td className={styles.muted}>
+      <td className="muted plain">
         {latest_run
           ? `${formatDate(new Date(latest_run.created_at))}${state}`
           : result_from === "reference"

@@ -15,7 +15,7 @@ export function AnswerView({ answer, fileName }: { answer: Answer; fileName: str
         <strong data-ok={answer.status < 400}>
           {answer.status} {answer.statusText}
         </strong>
-        <span className={styles.muted}>
+        <span className="muted">
           {formatCount(answer.ms)} ms · {formatBytes(answer.bytes)} · {answer.type.split(";")[0]}
         </span>
         <Button small icon="export" onClick={() => saveFile(answer.blob, fileName)}>

@@ -103,7 +103,7 @@ function Parameters({
                 }
                 onChange={(event) => onValues((old) => ({ ...old, [p.name]: event.target.value }))}
               />
-              {p.description && <span className={styles.muted}>{p.description}</span>}
+              {p.description && <span className="muted">{p.description}</span>}
             </>
           )}
         </Stacked>

@@ -98,7 +98,7 @@ export default function ReferencePage() {
                 </ul>
               </section>
             ))}
-            {description.data && shown.length === 0 && <p className={styles.muted}>No matching calls.</p>}
+            {description.data && shown.length === 0 && <p className="muted">No matching calls.</p>}
           </nav>
           {description.data && endpoint && (
             <EndpointView key={endpoint.key} document={description.data} endpoint={endpoint} />

@@ -70,9 +70,7 @@ export function TryCall({
         <CopyButton small={false} text={() => curlOf(request, location.origin)}>
           Copy as curl
         </CopyButton>
-        {missing.length > 0 && (
-          <span className={styles.muted}>Type {missing.map((p) => p.name).join(", ")}</span>
-        )}
+        {missing.length > 0 && <span className="muted">Type {missing.map((p) => p.name).join(", ")}</span>}
       </div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a long call scrolls */}
       <pre className={styles.code} tabIndex={0}>

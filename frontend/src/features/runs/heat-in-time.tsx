@@ -97,7 +97,7 @@ export default function HeatInTime({
     <section className={styles.block} aria-label="Links in time">
       <div className={styles.blockHead}>
         <h2>Links in time</h2>
-        <span className={styles.muted}>{`mean of ${which} of virtual time`}</span>
+        <span className="muted plain">{`mean of ${which} of virtual time`}</span>
       </div>
       <HeatPicture
         model={model}

@@ -56,7 +56,7 @@ export function HeatPanel(props: HeatPanelProps) {
     <section className={styles.block} aria-label="Links">
       <div className={styles.blockHead}>
         <h2>Links</h2>
-        <span className={styles.muted}>{`load per link, ${pointText(point)}`}</span>
+        <span className="muted plain">{`load per link, ${pointText(point)}`}</span>
       </div>
       {load ? (
         <LinkPictures {...props} spec={spec} load={load} />

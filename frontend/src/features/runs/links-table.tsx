@@ -44,7 +44,7 @@ export function LinksTable({
   return (
     <div id={id}>
       <div className={styles.bar}>
-        <span className={styles.muted}>{`${formatShare(rows.length, model.cables.count)} links`}</span>
+        <span className="muted plain">{`${formatShare(rows.length, model.cables.count)} links`}</span>
         {selection && (
           <Button small icon="close" onClick={() => select(null)}>
             {`Clear ${plural(selection.ids.length, selection.kind)}`}

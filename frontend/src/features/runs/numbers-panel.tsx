@@ -35,7 +35,7 @@ export function NumbersPanel({
     <section className={styles.block} aria-label="Results of one point">
       <div className={styles.blockHead}>
         <h2>{title}</h2>
-        <span className={styles.muted}>{`${pointText(point)} · routing ${result.routing}`}</span>
+        <span className="muted plain">{`${pointText(point)} · routing ${result.routing}`}</span>
       </div>
       <Tiles tiles={tilesOf(point)} />
       <div className={styles.multiples}>

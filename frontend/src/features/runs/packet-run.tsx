@@ -154,7 +154,7 @@ function Numbers({
     <section className={styles.block} aria-label="Results of one point">
       <div className={styles.blockHead}>
         <h2>{title}</h2>
-        <span className={styles.muted}>
+        <span className="muted plain">
           {isWhole(result)
             ? `${which} · routing ${result.routing}`
             : `${which} · so far, at ${secs(result.simulated_secs)}`}

@@ -73,7 +73,7 @@ export function PointsTable({
     <section className={styles.block} aria-label="Points">
       <div className={styles.blockHead}>
         <h2>Points</h2>
-        <span className={styles.muted}>{formatShare(points.length, total)}</span>
+        <span className="muted plain">{formatShare(points.length, total)}</span>
       </div>
       <div className={styles.table}>
         <DataTable

@@ -67,7 +67,7 @@ export function Question({ experiment }: { experiment: Experiment }) {
             {topologies.map(({ title, servers, links }, at) => (
               <div key={`${at} ${title}`}>
                 {title}
-                <span className={styles.muted}>
+                <span className="muted plain">
                   {` ${plural(servers, "server")}, ${plural(links, "link")}`}
                 </span>
               </div>
@@ -76,7 +76,7 @@ export function Question({ experiment }: { experiment: Experiment }) {
           <dt>Traffic</dt>
           <dd>
             {workload.kind.replaceAll("-", " ")}
-            {parameters && <span className={styles.muted}>{` ${parameters}`}</span>}
+            {parameters && <span className="muted plain">{` ${parameters}`}</span>}
           </dd>
           <dt>Routing</dt>
           <dd>{experiment.routing ?? "default for each topology"}</dd>
@@ -97,7 +97,7 @@ export function Question({ experiment }: { experiment: Experiment }) {
             {failureAxes(axes).map(({ kind, ratios }) => (
               <div key={kind}>
                 {FAILURE_WORDS[kind].many}
-                <span className={styles.muted}>
+                <span className="muted plain">
                   {` ${ratioText(Math.min(...ratios))} to ${ratioText(Math.max(...ratios))}, ${plural(ratios.length, "ratio")}`}
                 </span>
               </div>

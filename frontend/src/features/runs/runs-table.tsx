@@ -57,7 +57,7 @@ function RunRow({ run, onCancel, onDelete }: { run: Run; onCancel: () => void; o
         <Link to="/runs/$id" params={{ id: run.id }}>
           {run.title}
         </Link>
-        {run.reason && <p className={list.muted}>{run.reason}</p>}
+        {run.reason && <p className="muted">{run.reason}</p>}
       </th>
       <td>{run.kind}</td>
       <td>
@@ -65,19 +65,19 @@ function RunRow({ run, onCancel, onDelete }: { run: Run; onCancel: () => void; o
       </td>
       <td>
         {over ? (
-          <span className={list.muted}>
+          <span className="muted">
             {`${formatCount(run.points_done)} of ${plural(run.points_total, "point")}`}
           </span>
         ) : (
           <>
             <progress max={1} value={run.progress} aria-label={`Progress of ${run.title}`} />
-            <span className={list.muted}>
+            <span className="muted">
               {` ${formatPercent(run.progress)} ${remainingText(run.remaining_secs)}`}
             </span>
           </>
         )}
       </td>
-      <td className={list.muted}>{formatDate(new Date(run.created_at))}</td>
+      <td className="muted">{formatDate(new Date(run.created_at))}</td>
       <td className={list.actions}>
         {!over ? (
           <Button small onClick={onCancel} aria-label={`Cancel ${run.title}`}>

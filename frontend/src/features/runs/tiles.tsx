@@ -16,7 +16,7 @@ export function Tiles({ tiles }: { tiles: readonly Tile[] }) {
           <dt>{name}</dt>
           <dd>
             {value}
-            {note && <span className={styles.muted}>{note}</span>}
+            {note && <span className="muted plain">{note}</span>}
           </dd>
         </div>
       ))}

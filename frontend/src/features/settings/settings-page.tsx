@@ -25,7 +25,7 @@ export default function SettingsPage() {
         <SessionSection />
         <section aria-labelledby="changes">
           <h2 id="changes">Changes</h2>
-          <p className={styles.muted}>Who changed plans, notes, runs, price books and tokens, and when.</p>
+          <p className="muted">Who changed plans, notes, runs, price books and tokens, and when.</p>
           <Link to="/changes">Show the change log</Link>
         </section>
       </div>

@@ -51,7 +51,7 @@ export function TokensSection() {
   return (
     <section aria-labelledby="tokens">
       <h2 id="tokens">API tokens</h2>
-      <p className={styles.muted}>
+      <p className="muted">
         Programs send a token as <code>Authorization: Bearer …</code>; browsers on other machines log in with
         one.
       </p>
@@ -146,7 +146,7 @@ function TokenRow({ token, busy, onRevoke }: { token: Token; busy: boolean; onRe
     <li>
       <span>
         <strong>{token.name}</strong>
-        <span className={styles.muted}>
+        <span className="muted">
           Created {formatDate(new Date(token.created_at))}, {used}
           {token.read_only && ", read only"}
           {token.expires_at !== null && `, expires ${formatDate(new Date(token.expires_at))}`}

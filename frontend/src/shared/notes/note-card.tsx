@@ -71,7 +71,7 @@ function Signature({ note }: { note: Note }) {
       : []),
   ];
   return (
-    <span className={styles.muted}>
+    <span className="muted tight">
       {lines.map((line) => (
         <span key={line} className={styles.line}>
           {line}

@@ -61,7 +61,7 @@ export function NoteForm({
         <Button small look="quiet" onClick={onCancel}>
           Cancel
         </Button>
-        {left < 200 && <span className={styles.muted}>{left} characters left</span>}
+        {left < 200 && <span className="muted tight">{left} characters left</span>}
       </div>
     </form>
   );

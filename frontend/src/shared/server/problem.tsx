@@ -52,8 +52,8 @@ export function ProblemView({
           {errors.map((field) => (
             <li key={`${field.field} ${field.message}`}>
               <code>{field.field.replace(/^body\.(?=line )/, "")}</code> {field.message}
-              {field.limit && <span className={styles.hint}> Must be {field.limit}.</span>}
-              {field.hint && <span className={styles.hint}> {field.hint}</span>}
+              {field.limit && <span className="muted"> Must be {field.limit}.</span>}
+              {field.hint && <span className="muted"> {field.hint}</span>}
             </li>
           ))}
         </ul>
@@ -63,7 +63,7 @@ export function ProblemView({
           {api.findings.map((finding) => (
             <li key={`${finding.code} ${finding.where} ${finding.message}`}>
               <code>{finding.where}</code> {finding.message}
-              {finding.hint && <span className={styles.hint}> {finding.hint}</span>}
+              {finding.hint && <span className="muted"> {finding.hint}</span>}
             </li>
           ))}
         </ul>
@@ -73,7 +73,7 @@ export function ProblemView({
         {onRetry && !misled && <Button onClick={onRetry}>Try again</Button>}
         {children}
         {api?.problem.request_id && !misled && (
-          <span className={styles.hint}>Request {api.problem.request_id}</span>
+          <span className="muted">Request {api.problem.request_id}</span>
         )}
       </div>
     </div>

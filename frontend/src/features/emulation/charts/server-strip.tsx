@@ -8,7 +8,6 @@ import { paletteOf } from "@/render/resolve";
 import { HEAT_CLASSES, heatColour } from "@/scene";
 import { Segmented } from "@/ui/tabs";
 import { formatBitsPerSec, THEMES, type ThemeName } from "@/units";
-import shared from "../common.module.css";
 import type { Network } from "../session/network";
 import { type Strip, stripOf } from "../session/series";
 import type { Session } from "../session/session";
@@ -82,14 +81,14 @@ export function ServerStrip({
 function StripScale({ most, theme }: { most: number; theme: ThemeName }) {
   return (
     <>
-      <span className={shared.muted}>0</span>
+      <span className="muted plain">0</span>
       <span
         className={styles.ramp}
         style={{
           background: `linear-gradient(90deg, ${Array.from({ length: HEAT_CLASSES }, (_, i) => paletteOf(theme).colour(heatColour(i + 1))).join(", ")})`,
         }}
       />
-      <span className={shared.muted}>{formatBitsPerSec(most)}</span>
+      <span className="muted plain">{formatBitsPerSec(most)}</span>
     </>
   );
 }

@@ -7,7 +7,6 @@ import { Field, NumberInput, Select, TextInput } from "@/ui/form";
 import { useCalmSession } from "../session/live-session";
 import { itemName, type Network } from "../session/network";
 import { type BreakDraft, withTarget } from "./break-draft";
-import styles from "./break-fields.module.css";
 import { busyCable } from "./busy-cable";
 
 export function BreakFields({
@@ -51,7 +50,7 @@ export function BreakFields({
           />
         )}
       </Field>
-      <p className={styles.doc}>{form.detail}</p>
+      <p className="muted tight">{form.detail}</p>
       {form.parameter && (
         <Field label={form.parameter.label} controlWidth={140}>
           {({ id }) => (

@@ -3,7 +3,6 @@ import { useMutation } from "@tanstack/react-query";
 import { api, take } from "@/api/client";
 import { faultKind, faultName } from "@/shared/faults/fault-kinds";
 import { Button } from "@/ui/button";
-import shared from "../common.module.css";
 import { secsText } from "../session/series";
 import type { Session } from "../session/session";
 import { scheduledFaults, spansOf } from "../session/session";
@@ -34,7 +33,7 @@ export function FaultsList({ session, runId, over }: { session: Session; runId: 
               <span className={styles.faultId}>{faultName(id, scheduled)}</span>
               <span>
                 <Struck kind={kind} targets={targets} />
-                <span className={shared.muted}>
+                <span className="muted plain">
                   {waiting
                     ? ` from ${secsText(from)}`
                     : to === null
@@ -47,7 +46,7 @@ export function FaultsList({ session, runId, over }: { session: Session; runId: 
                   {`Recover ${faultName(id, scheduled)}`}
                 </Button>
               ) : (
-                <span className={shared.muted}>
+                <span className="muted plain">
                   {waiting ? "scheduled" : active ? "until the end of the run" : "recovered"}
                 </span>
               )}

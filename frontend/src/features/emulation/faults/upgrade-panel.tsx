@@ -4,7 +4,6 @@ import { api, take } from "@/api/client";
 import { Button } from "@/ui/button";
 import { Section } from "@/ui/form";
 import { formatBitsPerSec } from "@/units/format";
-import shared from "../common.module.css";
 import type { Network } from "../session/network";
 import { secsText } from "../session/series";
 import type { Session } from "../session/session";
@@ -35,7 +34,7 @@ export function UpgradePanel({
   const done = steps.filter(({ doneAt }) => doneAt !== null).length;
   return (
     <Section title={`Upgrade: ${done} of ${steps.length} steps`}>
-      <p className={shared.muted}>{upgrade.title}</p>
+      <p className="muted plain">{upgrade.title}</p>
       <ol className={styles.steps} data-testid="upgrade-steps">
         {steps.map((step) => (
           <li key={step.switch} data-done={step.doneAt !== null || undefined}>

@@ -12,7 +12,6 @@ import { Button, IconButton } from "@/ui/button";
 import { Skeleton } from "@/ui/marks";
 import { toast } from "@/ui/toast";
 import { formatBytes, plural } from "@/units";
-import shared from "../common.module.css";
 import styles from "./captures.module.css";
 
 const LivePackets = lazy(() => import("./live-packets"));
@@ -91,7 +90,7 @@ export function Captures({ target, name, live }: { target: Target; name: string;
         <ul className={styles.captures} aria-label={`Captures of ${name}`}>
           {own.map((item) => (
             <li key={item.id}>
-              <span className={shared.muted}>{captureText(item)}</span>
+              <span className="muted plain">{captureText(item)}</span>
               {item.state === "done" && (
                 <Button
                   small

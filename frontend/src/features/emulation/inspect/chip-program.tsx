@@ -10,7 +10,6 @@ import { ProgramFile } from "@/shared/chip/program/program-file";
 import { Button } from "@/ui/button";
 import { Section } from "@/ui/form";
 import { formatNumber, plural } from "@/units";
-import shared from "../common.module.css";
 import { problemText } from "../faults/break-draft";
 import styles from "./chip-program.module.css";
 
@@ -44,7 +43,7 @@ export default function ChipProgram({ run }: { run: string }) {
     <Section title="Chip program (all servers)">
       <details className={styles.program}>
         <summary>Show and change it</summary>
-        <label htmlFor={id} className={shared.muted}>
+        <label htmlFor={id} className="muted plain">
           A commit replaces it in every chip at once; packets meet the one or the other, never a mixture.
         </label>
         <ProgramEditor
@@ -66,7 +65,7 @@ export default function ChipProgram({ run }: { run: string }) {
           </Button>
         </div>
         {commit.data && !changed && (
-          <p className={shared.muted} role="status">
+          <p className="muted plain" role="status">
             {plural(commit.data.servers, "server")}, {formatNumber(commit.data.micros / 1000, 1)} ms
           </p>
         )}

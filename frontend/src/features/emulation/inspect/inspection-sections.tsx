@@ -52,7 +52,7 @@ const titleOf = (name: string) =>
   name.replaceAll(/[-_]/g, " ").replace(/^./, (letter) => letter.toUpperCase());
 
 function SectionTable({ section, ...context }: Context & { section: InspectionSection }) {
-  if (section.rows.length === 0) return <p className={shared.muted}>None</p>;
+  if (section.rows.length === 0) return <p className="muted plain">None</p>;
   return (
     <div className={styles.scroll}>
       <table className={shared.table}>
@@ -80,7 +80,7 @@ function SectionTable({ section, ...context }: Context & { section: InspectionSe
           ))}
         </tbody>
       </table>
-      {section.omitted > 0 && <p className={shared.muted}>{plural(section.omitted, "more row")} not shown</p>}
+      {section.omitted > 0 && <p className="muted plain">{plural(section.omitted, "more row")} not shown</p>}
     </div>
   );
 }
@@ -110,7 +110,7 @@ function InspectionCell({
       <div key={path.servers.join(" ")} className={path.used ? styles.used : undefined}>
         {cellText(network, "servers", path.servers)}
         {path.available_bits_per_sec != null && (
-          <span className={shared.muted}> {formatBitsPerSec(path.available_bits_per_sec)} free</span>
+          <span className="muted plain"> {formatBitsPerSec(path.available_bits_per_sec)} free</span>
         )}
       </div>
     ));

@@ -6,7 +6,6 @@
 import { faultKind } from "@/shared/faults/fault-kinds";
 import { IconButton } from "@/ui/button";
 import { plural } from "@/units";
-import shared from "../common.module.css";
 import { FidelityMark } from "../report/fidelity-mark";
 import { type Item, itemName, type Network } from "../session/network";
 import { FlowView } from "./flow-view";
@@ -28,7 +27,7 @@ export function Inspector(props: InspectorProps) {
     <div className={styles.inspector} data-testid="inspector">
       <div className={styles.itemHead}>
         <h2>
-          <span className={shared.muted}>{item.kind}</span> {itemName(network, item)}
+          <span className="muted plain">{item.kind}</span> {itemName(network, item)}
         </h2>
         {broken && <span className={styles.brokenMark}>{faultKind(broken).title.toLowerCase()}</span>}
         <span className={styles.space} />

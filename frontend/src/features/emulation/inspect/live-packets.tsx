@@ -9,7 +9,6 @@ import { Button } from "@/ui/button";
 import { CopyButton } from "@/ui/clipboard";
 import { Field, Select, TextInput } from "@/ui/form";
 import { formatBytes, formatCount, plural } from "@/units";
-import shared from "../common.module.css";
 import styles from "./live-packets.module.css";
 import {
   commandOf,
@@ -140,7 +139,7 @@ export default function LivePackets({
         , {formatBytes(stream.bytes)}
         {stream.missed > 0 && `, ${plural(stream.missed, "packet")} missed`}
       </p>
-      <p role="status" className={shared.muted}>
+      <p role="status" className="muted plain">
         {error ?? stream.end ?? (flowing ? "Packets are shown as they flow." : "Stopped.")}
       </p>
       <PacketList stream={stream} name={name} />
@@ -205,7 +204,7 @@ function HeaderFields({ fields }: { fields: SeenPacket["header"] }) {
     <ul className={styles.header} aria-label="Header of the relaying servers">
       {fields.map(({ name, title, value, unit, description }) => (
         <li key={name} title={description}>
-          <span className={shared.muted}>{title}</span> {value}
+          <span className="muted plain">{title}</span> {value}
           {unit && ` ${unit}`}
         </li>
       ))}
@@ -216,7 +215,7 @@ function HeaderFields({ fields }: { fields: SeenPacket["header"] }) {
 function Command({ title, text }: { title: string; text: string }) {
   return (
     <div className={styles.command}>
-      <span className={shared.muted}>{title}:</span>
+      <span className="muted plain">{title}:</span>
       <div>
         <code>{text}</code>
         <CopyButton text={text} aria-label={`Copy the command: ${title}`}>

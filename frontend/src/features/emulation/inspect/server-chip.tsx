@@ -9,7 +9,6 @@ import { ProgramEditor } from "@/shared/chip/program/program-editor";
 import { TraceView } from "@/shared/chip/trace/trace-view";
 import { Button } from "@/ui/button";
 import { Field, Section, Select, Stacked, TextInput } from "@/ui/form";
-import shared from "../common.module.css";
 import { problemText } from "../faults/break-draft";
 import styles from "./chip-program.module.css";
 
@@ -53,7 +52,7 @@ export default function ServerChip({ run, server }: { run: string; server: strin
     <Section title="Chip of this server">
       <details className={styles.program}>
         <summary>Call it, and step a packet through it</summary>
-        <label htmlFor={id} className={shared.muted}>
+        <label htmlFor={id} className="muted plain">
           Calls like SetLookupTable(…) over the server’s program: all in effect at once, or none.
         </label>
         <ProgramEditor
@@ -71,7 +70,7 @@ export default function ServerChip({ run, server }: { run: string; server: strin
           </Button>
         </div>
         {call.isSuccess && (
-          <p className={shared.muted} role="status">
+          <p className="muted plain" role="status">
             In effect.
           </p>
         )}

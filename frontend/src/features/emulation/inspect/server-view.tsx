@@ -126,7 +126,7 @@ function ServerRecord({ session, network, tick, at, row, onSelect }: InspectorPr
                 </td>
                 <td data-tone={alive ? "good" : "bad"}>
                   {alive ? "alive" : `dead${cause ? ` (${cause})` : ""}`}
-                  {since !== null && <span className={shared.muted}> since {secsText(since)}</span>}
+                  {since !== null && <span className="muted plain"> since {secsText(since)}</span>}
                 </td>
               </tr>
             ))}

@@ -65,7 +65,7 @@ export default function Services(props: ServicesProps) {
           />
         )}
       </Field>
-      <p className={shared.muted}>{service.description}</p>
+      <p className="muted plain">{service.description}</p>
       {counters && <MessageForm key={service.name} {...props} service={service} />}
       <Talk talk={talk} onSelect={props.onSelect} />
       {counters && <Counters section={counters} service={service.name} />}
@@ -155,10 +155,10 @@ function MessageForm({ run, network, row, service }: ServicesProps & { service: 
 function Talk({ talk, onSelect }: { talk: readonly Said[]; onSelect: (item: Item) => void }) {
   return (
     <ol className={styles.talk} aria-label="Messages and answers" data-testid="service-talk">
-      {talk.length === 0 && <li className={shared.muted}>No messages yet.</li>}
+      {talk.length === 0 && <li className="muted plain">No messages yet.</li>}
       {talk.map(({ at, server, name, text, kind }, index) => (
         <li key={`${talk.length - index} ${at}`} data-kind={kind}>
-          <span className={shared.muted}>
+          <span className="muted plain">
             {`${formatNumber(at, 2)}\u00a0s ${kind === "message" ? "to" : "from"} `}
             {server === null ? (
               "the service"

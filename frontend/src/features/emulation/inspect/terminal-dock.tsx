@@ -6,7 +6,6 @@ import { Button } from "@/ui/button";
 import { Skeleton } from "@/ui/marks";
 import { Tabs } from "@/ui/tabs";
 import { formatNumber } from "@/units";
-import shared from "../common.module.css";
 import { useTerminalOffer } from "./terminal";
 import styles from "./terminal.module.css";
 import { statusText } from "./terminal-talk";
@@ -77,7 +76,7 @@ function Shell({ run, terminal, hidden }: { run: string; terminal: OpenTerminal;
           onLeave={() => leave.current?.focus()}
         />
       </Suspense>
-      <p className={shared.muted}>
+      <p className="muted plain">
         Ctrl+Shift+Escape or Shift+Tab leaves the terminal. The shell has the rights of the server's
         container. It ends when you close it, leave the page
         {data

@@ -6,7 +6,6 @@ import { useQuery } from "@tanstack/react-query";
 import { api, take } from "@/api/client";
 import { Button } from "@/ui/button";
 import { Section } from "@/ui/form";
-import shared from "../common.module.css";
 import { problemText } from "../faults/break-draft";
 import styles from "./terminal.module.css";
 import { statusText } from "./terminal-talk";
@@ -40,7 +39,7 @@ export default function ServerTerminal({ run, name }: { run: string; name: strin
             <Button small onClick={() => terminals.show(name)} disabled={terminals.shown === name}>
               Show the terminal
             </Button>
-            <p className={shared.muted}>Open below the picture. {statusText(open.status)}</p>
+            <p className="muted plain">Open below the picture. {statusText(open.status)}</p>
           </>
         ) : (
           <>
@@ -52,7 +51,7 @@ export default function ServerTerminal({ run, name }: { run: string; name: strin
               Open a terminal
             </Button>
             {refused !== null && (
-              <p className={shared.muted} role="status">
+              <p className="muted plain" role="status">
                 {refused}
               </p>
             )}

@@ -30,7 +30,7 @@ export default function MomentNotes({
   const resolved = list.length - list.filter(isOpen).length;
   return (
     <section className={styles.notes} aria-label="Notes">
-      <p className={shared.muted} role="status">
+      <p className="muted tight" role="status">
         {notes.isError
           ? notes.error.message
           : notes.isPending

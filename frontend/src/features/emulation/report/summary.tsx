@@ -4,7 +4,6 @@ import { isOver } from "@/shared/runs/runs";
 import { Icon } from "@/ui/icon";
 import { BasisBadge } from "@/ui/marks";
 import { formatBitsPerSec, formatPercent } from "@/units";
-import shared from "../common.module.css";
 import type { PhaseFrame, Tick } from "../session/frames";
 import { idealAt, predictedAt, predictedMeans } from "../session/predicted";
 import { secsText } from "../session/series";
@@ -161,7 +160,7 @@ export function Numbers({
         <div key={name} data-busy={(busy && name === HOST_CPU) || undefined}>
           <dt>{mean && name !== BASELINE ? `${name}, mean` : name}</dt>
           <dd>
-            {value} <span className={shared.muted}>{note}</span>
+            {value} <span className="muted plain">{note}</span>
           </dd>
         </div>
       ))}
@@ -173,7 +172,7 @@ export function Numbers({
         </dt>
         <dd>
           {tick ? secsText(network ? Math.min(tick.at, network.frame.seconds) : tick.at) : "–"}{" "}
-          <span className={shared.muted}>{network ? `of ${secsText(network.frame.seconds)}` : ""}</span>
+          <span className="muted plain">{network ? `of ${secsText(network.frame.seconds)}` : ""}</span>
         </dd>
       </div>
     </dl>

@@ -29,9 +29,9 @@ export default function ExportList({
   const items = formats.data?.items ?? [];
   return (
     <div className={styles.exports}>
-      {formats.isPending && <p className={styles.muted}>Loading formats…</p>}
+      {formats.isPending && <p className="muted tight">Loading formats…</p>}
       {formats.isError && (
-        <p className={styles.muted}>
+        <p className="muted tight">
           {formats.error.message}{" "}
           <Button look="link" onClick={() => formats.refetch()}>
             Try again
@@ -82,8 +82,8 @@ function FormatItem({
           <span className={styles.extension}>{format.extension.split(".").at(-1)}</span>
           <span className={styles.formatText}>
             <strong>{format.title}</strong>
-            <span className={styles.muted}>{format.description}</span>
-            {format.checked && <span className={styles.muted}>{format.checked}</span>}
+            <span className="muted tight">{format.description}</span>
+            {format.checked && <span className="muted tight">{format.checked}</span>}
           </span>
         </button>
         {running?.format.name === format.name ? (

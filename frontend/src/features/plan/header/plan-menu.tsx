@@ -144,7 +144,7 @@ function PlanList({ onChoose }: { onChoose: () => void }) {
     <>
       <h3>Saved plans</h3>
       {items.length === 0 && (
-        <p className={styles.muted} style={{ padding: "4px 8px" }}>
+        <p className="muted tight" style={{ padding: "4px 8px" }}>
           {recent.isPending ? "Loading…" : recent.isError ? recent.error.message : "No saved plans yet."}
         </p>
       )}

@@ -57,14 +57,14 @@ function RevisionList({
   return (
     <>
       <ul className={styles.revisions}>
-        {list.isPending && <li className={styles.muted}>Loading…</li>}
-        {list.isError && <li className={styles.muted}>{list.error.message}</li>}
+        {list.isPending && <li className="muted tight">Loading…</li>}
+        {list.isError && <li className="muted tight">{list.error.message}</li>}
         {list.data?.items.map((item) => (
           <li key={item.revision} className={styles.revision} data-current={item.revision === revision}>
             <span className={styles.revisionNumber}>r{item.revision}</span>
             <span>
               {item.title}
-              <div className={styles.muted}>
+              <div className="muted tight">
                 {formatDate(new Date(item.created_at))}
                 {item.kind === "revert" && ` · back to r${item.reverted_from}`}
                 {item.note && ` · ${item.note}`}

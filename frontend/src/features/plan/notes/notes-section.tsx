@@ -51,7 +51,7 @@ function PlanNotes({ model, select, saved }: Props & { saved: Saved }) {
         )
       }
     >
-      <p className={styles.muted} role="status">
+      <p className="muted tight" role="status">
         {notes.isError
           ? notes.error.message
           : notes.isPending
@@ -133,7 +133,7 @@ function LinkNotes({ model, select, code, saved }: Props & { code: string; saved
         </Button>
       }
     >
-      <p className={styles.muted} role="status">
+      <p className="muted tight" role="status">
         {read.isError ? read.error.message : "Copies, made together with the link. They are not saved here."}
       </p>
       {list.length > 0 && (

@@ -20,7 +20,7 @@ export default function PinnedNotes({ model, selection }: { model: PlanModel; se
   const saved = usePlan((state) => state.saved);
   const place = placeOf(model, selection);
   if (!place) return null;
-  if (!saved) return <p className={styles.muted}>Save the plan to add notes to {place.name}.</p>;
+  if (!saved) return <p className="muted tight">Save the plan to add notes to {place.name}.</p>;
   return <Pinned key={`${place.kind} ${place.name}`} model={model} saved={saved} place={place} />;
 }
 
@@ -32,7 +32,7 @@ function Pinned({ model, saved, place }: { model: PlanModel; saved: Saved; place
     <section className={styles.pinned} aria-label={`Notes on ${place.name}`}>
       {here.length > 0 && (
         <>
-          <h3 className={styles.muted}>{countText(here)}</h3>
+          <h3 className="muted tight">{countText(here)}</h3>
           <ul className={styles.list}>
             {here.map((note) => (
               <NoteCard key={note.id} note={note} anchor={nameOf(note, place)} orders={orders} />
@@ -40,7 +40,7 @@ function Pinned({ model, saved, place }: { model: PlanModel; saved: Saved; place
           </ul>
         </>
       )}
-      {notes.isError && <p className={styles.muted}>{notes.error.message}</p>}
+      {notes.isError && <p className="muted tight">{notes.error.message}</p>}
       <NewNote saved={saved} place={place} />
       <output className="visually-hidden" aria-live="polite">
         {here.some(isOpen) ? `${countText(here)} on ${place.name}` : ""}
@@ -93,7 +93,7 @@ function NewNote({ saved, place }: { saved: Saved; place: Place }) {
         onSave={(text) => write.mutate(text, { onSuccess: () => setOpen(false) })}
         onCancel={() => setOpen(false)}
       />
-      {dirty && <p className={styles.muted}>It is pinned to saved revision {saved.revision}.</p>}
+      {dirty && <p className="muted tight">It is pinned to saved revision {saved.revision}.</p>}
     </>
   );
 }

@@ -116,7 +116,7 @@ function Summary({ found, file }: { found: ImportedTopology; file: File }) {
           {plural(servers, "server")}, {plural(switches, "switch", "switches")}, {plural(links, "link")}
         </strong>
       </p>
-      <p className={styles.muted}>
+      <p className="muted">
         {file.name} · {found.format_title}
       </p>
     </div>
@@ -199,7 +199,7 @@ function Told({ found }: { found: ImportedTopology }) {
               ]
                 .filter(Boolean)
                 .join(", ")}{" "}
-              {role.title}: <span className={styles.muted}>{role.examples.join(", ")}</span>
+              {role.title}: <span className="muted">{role.examples.join(", ")}</span>
             </li>
           ))}
         </ul>

@@ -11,7 +11,7 @@ export function StepsView({ trace }: { trace: ChipTrace }) {
     <ol className={styles.steps} aria-label="Steps">
       {trace.steps.map((step, index) => (
         <li key={index} data-stage={step.stage}>
-          <span className={styles.stage}>{LABELS.get(step.stage) ?? "Discard"}</span>
+          <span className="muted">{LABELS.get(step.stage) ?? "Discard"}</span>
           <div className={styles.what}>
             <p>{step.text}</p>
             <KeyAndEntry step={step} />

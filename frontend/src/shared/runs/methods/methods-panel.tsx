@@ -30,7 +30,7 @@ export default function MethodsPanel({ run, experiment }: RunViewProps) {
     <section className={styles.block} aria-label="Prediction, simulation and emulation">
       <div className={styles.blockHead}>
         <h2>Prediction, simulation and emulation</h2>
-        <span className={styles.muted}>the latest complete run of each, on the same plan</span>
+        <span className="muted plain">the latest complete run of each, on the same plan</span>
       </div>
       {runs.length > 1 && (
         <div className={styles.multiples}>
