@@ -2,7 +2,6 @@
  * Whether the server answers. Every call reports here; while it does not answer, a quiet probe
  * looks for its return.
  */
-
 import { useSyncExternalStore } from "react";
 import { serverPath } from "./base";
 

@@ -1,5 +1,4 @@
 /** Axes as SVG, ticks by d3-scale. */
-
 import type { ScaleLinear } from "d3-scale";
 import type { ThemeTokens } from "@/units";
 import { CHARACTER_PX } from "./plot-scales";

@@ -1,5 +1,4 @@
 /** Horizontal bars from one zero, each with its value and its change against the base. */
-
 import { scaleLinear } from "d3-scale";
 import { useId } from "react";
 import { formatDelta, formatRelative, formatShort, THEMES, type ThemeTokens } from "@/units";

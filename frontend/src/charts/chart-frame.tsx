@@ -2,7 +2,6 @@
  * The frame of every chart: title, the same numbers as a table, files, and the source of the
  * numbers.
  */
-
 import { type ReactNode, useId, useRef, useState } from "react";
 import { THEMES, type ThemeName } from "@/units";
 import { download } from "@/units/save-file";

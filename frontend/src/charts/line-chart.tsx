@@ -2,7 +2,6 @@
  * Lines over a common x, with their legend, their table and their files; several charts can share a
  * crosshair.
  */
-
 import { useMemo } from "react";
 import { formatShort, THEMES } from "@/units";
 import styles from "./chart.module.css";

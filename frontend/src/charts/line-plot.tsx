@@ -87,7 +87,7 @@ export function LinePlot(props: PlotProps) {
           />
         )}
       </svg>
-      <output className={styles.unseen} aria-live="polite">
+      <output className="visually-hidden" aria-live="polite">
         {spoken}
       </output>
     </>

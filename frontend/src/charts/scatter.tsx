@@ -1,5 +1,4 @@
 /** Points of two values: steps join the best points, and each of these is a link. */
-
 import { extent } from "d3-array";
 import { scaleLinear } from "d3-scale";
 import { THEMES } from "@/units";

@@ -2,7 +2,6 @@
  * Elevations of the racks around the selection: both ends of selected cables, else the group of the
  * first selected rack.
  */
-
 import { useMemo } from "react";
 import { cableRacks, highlightOf, type PlanModel, type Selection } from "@/scene";
 import { PlanCanvas, type PlanCanvasProps } from "./plan-canvas";

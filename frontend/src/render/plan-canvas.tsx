@@ -1,5 +1,4 @@
 /** An interactive picture of the plan: pan, zoom, hover, select, by pointer and by keyboard. */
-
 import { type Ref, useEffect, useId, useMemo, useRef, useState } from "react";
 import { DEFAULT_ORBIT, describeView, type HitItem, type Selection } from "@/scene";
 import { formatPercent, formatShare, THEMES, type ThemeName } from "@/units";
@@ -115,12 +114,12 @@ export function PlanCanvas(props: PlanCanvasProps) {
       <canvas ref={baseCanvas} className={styles.layer} />
       <canvas ref={overCanvas} className={styles.layer} />
       {view === "floor" && props.pins && <Pins pins={props.pins} onSelect={onSelect} />}
-      <span id={helpId} className={styles.unseen}>
+      <span id={helpId} className="visually-hidden">
         {view === "3d" ? "Arrow keys turn, with Shift they move. " : "Arrow keys move. "}
         Plus and minus zoom, 0 shows all, full stop and comma step through the items, Enter selects, Escape
         clears.
       </span>
-      <output className={styles.unseen} aria-live="polite">
+      <output className="visually-hidden" aria-live="polite">
         {announced}
       </output>
       {props.caption !== false && (

@@ -2,7 +2,6 @@
  * The meaning of a picture's colours: the scale of the racks, and the levels with colour and dash
  * pattern.
  */
-
 import { useMemo } from "react";
 import {
   type ColourBy,

@@ -72,6 +72,25 @@ export function Skeleton({
   return <span className={styles.skeleton} style={{ width, height }} aria-hidden="true" />;
 }
 
+/** Placeholders for the rows of a list while it loads; `inset` adds margins at the sides. */
+export function Skeletons({
+  count,
+  height = 28,
+  inset,
+}: {
+  count: number;
+  height?: number;
+  inset?: boolean;
+}) {
+  return (
+    <div className={styles.skeletons} data-inset={inset}>
+      {Array.from({ length: count }, (_, at) => (
+        <Skeleton key={at} height={height} />
+      ))}
+    </div>
+  );
+}
+
 export function Empty({ title, children }: { title: string; children?: ReactNode }) {
   return (
     <div className={styles.empty}>

@@ -2,7 +2,7 @@ import { useMemo, useState } from "react";
 import type { Part } from "@/api/types";
 import { type Column, DataTable } from "@/ui/data-table";
 import { Select, TextInput } from "@/ui/form";
-import { BasisBadge, Skeleton } from "@/ui/marks";
+import { BasisBadge, Skeletons } from "@/ui/marks";
 import type { SortBy } from "@/ui/table-order";
 import { formatShare, formatWatts } from "@/units";
 import styles from "./catalog-page.module.css";
@@ -102,11 +102,7 @@ export function PartsTable({
           empty="No matching parts."
         />
       ) : (
-        <div className={styles.loading}>
-          {Array.from({ length: 12 }, (_, at) => (
-            <Skeleton key={at} height={20} />
-          ))}
-        </div>
+        <Skeletons count={12} height={20} inset />
       )}
     </section>
   );

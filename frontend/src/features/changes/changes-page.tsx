@@ -10,7 +10,7 @@ import { Shell } from "@/shared/shell/shell";
 import { Button } from "@/ui/button";
 import { Select, TextInput } from "@/ui/form";
 import list from "@/ui/list.module.css";
-import { Empty, Skeleton } from "@/ui/marks";
+import { Empty, Skeletons } from "@/ui/marks";
 import { TYPING_MS, useSettled, useTypedText } from "@/ui/use-settled";
 import { useTitle } from "@/ui/use-title";
 import { formatDate, plural } from "@/units";
@@ -45,11 +45,7 @@ export default function ChangesPage() {
         {changes.isError && !changes.data ? (
           <ProblemView error={changes.error} onRetry={() => void changes.refetch()} />
         ) : !changes.data ? (
-          <div className={list.loading}>
-            {Array.from({ length: 10 }, (_, at) => (
-              <Skeleton key={at} height={28} />
-            ))}
-          </div>
+          <Skeletons count={10} />
         ) : items.length === 0 ? (
           <Empty title={filtered ? "No matching changes" : "No changes yet"}>
             {filtered && (

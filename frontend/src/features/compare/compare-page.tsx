@@ -8,7 +8,7 @@ import { type Command, useCommands } from "@/shared/shell/commands";
 import { Shell } from "@/shared/shell/shell";
 import { Button } from "@/ui/button";
 import { CopyButton, saveFile } from "@/ui/clipboard";
-import { BasisBadge, Empty, Skeleton } from "@/ui/marks";
+import { BasisBadge, Empty, Skeleton, Skeletons } from "@/ui/marks";
 import { Segmented } from "@/ui/tabs";
 import { useTitle } from "@/ui/use-title";
 import { plural } from "@/units";
@@ -228,14 +228,7 @@ function Compared({
         <Button onClick={() => go(DEFAULT_REFS, 0)}>Compare the examples</Button>
       </Empty>
     );
-  if (!data)
-    return (
-      <div className={styles.loading}>
-        {Array.from({ length: 14 }, (_, at) => (
-          <Skeleton key={at} height={28} />
-        ))}
-      </div>
-    );
+  if (!data) return <Skeletons count={14} inset />;
   const pair = revisionsOf(resolved.data ?? [], base);
   const changes = pair && (
     <Suspense fallback={<Skeleton height={120} />}>

@@ -3,15 +3,13 @@
  * time.
  */
 import { lazy, memo, Suspense, useEffect, useMemo } from "react";
-import { QueuePlace } from "@/shared/runs/queue-place";
+import { NoResultsYet } from "@/shared/runs/no-results-yet";
 import { Downloads } from "@/shared/runs/run-downloads";
 import { useRunFeed } from "@/shared/runs/run-feed";
 import { RunFrame, type RunViewProps } from "@/shared/runs/run-frame";
-import { isOver } from "@/shared/runs/runs";
 import { useGuide } from "@/shared/shell/guide/guide-state";
-import { Empty, Skeleton } from "@/ui/marks";
+import { Skeleton } from "@/ui/marks";
 import { Cockpit, type CockpitProps } from "./cockpit";
-import styles from "./emulation-run.module.css";
 import { StopAll, useStopAll } from "./faults/stop-all";
 import { Phases } from "./report/summary";
 import { CALM_MS, CalmSession, LiveSession, useCalmSession } from "./session/live-session";
@@ -78,15 +76,15 @@ function Body(props: CockpitProps) {
             </Suspense>
           )}
         </>
-      ) : isOver(session.live.state) ? (
-        <Empty title="No measurements">
-          <p>{session.live.reason || "The run ended before its network was ready."} Run it again.</p>
-        </Empty>
       ) : (
-        <div className={styles.waiting} role="status">
-          <Skeleton height={360} />
-          <p>{session.live.state === "queued" ? <QueuePlace run={props.run.id} /> : "Starting servers…"}</p>
-        </div>
+        <NoResultsYet
+          run={props.run}
+          live={session.live}
+          title="No measurements"
+          ended={["The run ended before its network was ready.", "Run it again."]}
+          doing="Starting servers…"
+          height={360}
+        />
       )}
     </>
   );

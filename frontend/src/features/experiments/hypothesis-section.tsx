@@ -1,5 +1,4 @@
 /** The hypotheses of a run: metrics, their bounds, and how long an emulation may violate them. */
-
 import type { Json, JsonObject } from "@/shared/plans/spec";
 import { Button, IconButton } from "@/ui/button";
 import { Field, NumberInput, Section, Select } from "@/ui/form";

@@ -2,7 +2,6 @@
  * Traffic matrices as text, by the rules of the flow files of `--workload`
  * (`backend/cubeyard/cli/workload.py`): text with two readings is refused, never guessed.
  */
-
 import type { Json } from "@/shared/plans/spec";
 
 export type Entry = [source: string, destination: string, weight: number];

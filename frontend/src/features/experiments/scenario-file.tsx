@@ -5,6 +5,7 @@ import { fileNameOf } from "@/shared/server/download";
 import { type Command, useCommands } from "@/shared/shell/commands";
 import { Button } from "@/ui/button";
 import { saveFile } from "@/ui/clipboard";
+import { DropCover } from "@/ui/drop-cover";
 import { textOf } from "@/ui/file-text";
 import { toast } from "@/ui/toast";
 import { useFileDrop } from "@/ui/use-file-drop";
@@ -141,11 +142,7 @@ export function ScenarioFile({ draft, onOpen }: { draft: Draft; onOpen: (draft: 
           )}
         </div>
       )}
-      {over && (
-        <div className={styles.drop}>
-          <p>Drop a scenario’s YAML file to open it</p>
-        </div>
-      )}
+      {over && <DropCover text="Drop a scenario’s YAML file to open it" />}
     </>
   );
 }

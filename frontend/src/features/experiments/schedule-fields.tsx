@@ -2,7 +2,6 @@
  * Schedules of random faults: kinds, intervals, repairs and a seed. The estimate lists the faults
  * that they draw.
  */
-
 import { kindsOf } from "@/shared/faults/fault-kinds";
 import { isObject, type Json, type JsonObject, setIn } from "@/shared/plans/spec";
 import { Button, IconButton } from "@/ui/button";

@@ -1,5 +1,4 @@
 /** A slice of a plan that is too large to run whole, as it was taken. */
-
 import { isObject } from "@/shared/plans/spec";
 import { Button } from "@/ui/button";
 import { Field, NumberInput, TextInput } from "@/ui/form";

@@ -12,7 +12,7 @@ import { Shell } from "@/shared/shell/shell";
 import { Button } from "@/ui/button";
 import { saveFile } from "@/ui/clipboard";
 import { NumberInput, Select } from "@/ui/form";
-import { BasisBadge, Empty, Skeleton } from "@/ui/marks";
+import { BasisBadge, Empty, Skeletons } from "@/ui/marks";
 import { UnreadableInputs } from "@/ui/unreadable";
 import { useTitle } from "@/ui/use-title";
 import { ResultView, rowsCsv } from "./figure-result";
@@ -67,11 +67,7 @@ function FigureView({ id }: { id: string }) {
             </ProblemView>
           </>
         ) : !figure ? (
-          <div className={styles.loading}>
-            {Array.from({ length: 10 }, (_, at) => (
-              <Skeleton key={at} height={28} />
-            ))}
-          </div>
+          <Skeletons count={10} />
         ) : (
           <>
             <FigureHead figure={figure} run={run} asked={asked} onAsk={setAsked} />

@@ -8,7 +8,7 @@ import { type ScreenRequest, useScreen } from "@/shared/server/curl";
 import { ProblemView } from "@/shared/server/problem";
 import { type Command, useCommands } from "@/shared/shell/commands";
 import { Shell } from "@/shared/shell/shell";
-import { BasisBadge, Skeleton } from "@/ui/marks";
+import { BasisBadge, Skeletons } from "@/ui/marks";
 import { useTitle } from "@/ui/use-title";
 import { formatDate, formatShare } from "@/units";
 import { groupByPaper, paperName, paperText, sourceParts } from "./figures";
@@ -65,11 +65,7 @@ export default function FiguresPage() {
         {figures.isError ? (
           <ProblemView error={figures.error} onRetry={() => void figures.refetch()} />
         ) : !figures.data ? (
-          <div className={styles.loading}>
-            {Array.from({ length: 14 }, (_, at) => (
-              <Skeleton key={at} height={28} />
-            ))}
-          </div>
+          <Skeletons count={14} />
         ) : (
           groups.map((group) => (
             <section key={group.paper} className={styles.block} aria-labelledby={`paper-${group.paper}`}>

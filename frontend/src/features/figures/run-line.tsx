@@ -1,5 +1,4 @@
 /** Progress of the run, and the error if it failed. */
-
 import { QueuePlace } from "@/shared/runs/queue-place";
 import { type LiveRun, remainingText } from "@/shared/runs/runs";
 import { formatPercent } from "@/units";

@@ -1,5 +1,4 @@
 /** Sends the call from the page and shows the response. */
-
 import type { Json } from "@/shared/plans/spec";
 import { curlOf, type ScreenRequest } from "@/shared/server/curl";
 import { Button } from "@/ui/button";

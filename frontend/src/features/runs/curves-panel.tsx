@@ -6,6 +6,7 @@ import { useMemo } from "react";
 import type { Experiment } from "@/api/types";
 import { BarChart, LineChart, type LineSeries } from "@/charts";
 import { useCrosshair } from "@/charts/crosshair";
+import { Block } from "@/shared/runs/block";
 import { RatioCharts, SMALL_CHART_PX } from "@/shared/runs/ratio-charts";
 import {
   type Curve,
@@ -19,7 +20,6 @@ import {
 import { Segmented } from "@/ui/tabs";
 import { useTheme } from "@/ui/theme";
 import { formatShort } from "@/units";
-import styles from "./runs.module.css";
 
 const CHART_PX = 260;
 
@@ -48,16 +48,18 @@ export function CurvesPanel({
   const names = useMemo(() => topologyNames(experiment), [experiment]);
   const axes = failureAxes(experiment.axes);
   return (
-    <section className={styles.block} aria-label="Curves">
-      <div className={styles.blockHead}>
-        <h2>{metric.title}</h2>
+    <Block
+      label="Curves"
+      title={metric.title}
+      aside={
         <Segmented
           label="Quantity"
           value={metric.id}
           onChange={onMetric}
           items={metrics.map(({ id, short }) => ({ id, label: short }))}
         />
-      </div>
+      }
+    >
       {axes.length > 0 ? (
         <>
           <RatioCharts axes={axes} curves={curves} names={names} metric={metric} provenance={provenance} />
@@ -77,7 +79,7 @@ export function CurvesPanel({
       ) : (
         <SeedChart points={points} name={names[0]!} metric={metric} provenance={provenance} />
       )}
-    </section>
+    </Block>
   );
 }
 

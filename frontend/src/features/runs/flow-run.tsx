@@ -1,14 +1,14 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { lazy, Suspense, useCallback, useEffect, useMemo } from "react";
-import { QueuePlace } from "@/shared/runs/queue-place";
+import { NoResultsYet } from "@/shared/runs/no-results-yet";
 import { Downloads } from "@/shared/runs/run-downloads";
 import { useRunFeed } from "@/shared/runs/run-feed";
 import { RunFrame, type RunViewProps } from "@/shared/runs/run-frame";
 import { emptyLog, metricsOf, reduceLog, shownPoint } from "@/shared/runs/run-points";
 import type { RunSearch } from "@/shared/runs/run-url";
-import { hasHypotheses, isOver } from "@/shared/runs/runs";
+import { hasHypotheses } from "@/shared/runs/runs";
 import { useGuide } from "@/shared/shell/guide/guide-state";
-import { Empty, Skeleton } from "@/ui/marks";
+import { Skeleton } from "@/ui/marks";
 import { CurvesPanel } from "./curves-panel";
 import { HeatPanel } from "./heat-panel";
 import { NumbersPanel } from "./numbers-panel";
@@ -49,18 +49,12 @@ export default function FlowRun({ run, experiment }: RunViewProps) {
       <div className={styles.columns}>
         <div className={styles.main}>
           {points.length === 0 || !metric || !shown ? (
-            isOver(live.state) ? (
-              <Empty title="No results">
-                <p>
-                  {live.reason || "The run ended before its first point."} Run it again, or change the setup.
-                </p>
-              </Empty>
-            ) : (
-              <div className={styles.waiting} role="status">
-                <Skeleton height={280} />
-                <p>{live.state === "queued" ? <QueuePlace run={run.id} /> : "Computing the first point…"}</p>
-              </div>
-            )
+            <NoResultsYet
+              run={run}
+              live={live}
+              ended={["The run ended before its first point.", "Run it again, or change the setup."]}
+              doing="Computing the first point…"
+            />
           ) : (
             <>
               {live.state === "succeeded" && hasHypotheses(experiment!) && (

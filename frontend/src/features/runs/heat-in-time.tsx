@@ -8,6 +8,8 @@ import type { Experiment } from "@/api/types";
 import { useCrosshair } from "@/charts/crosshair";
 import type { LinkHeat } from "@/scene/heat";
 import { usePicture } from "@/shared/plans/use-picture";
+import { Block } from "@/shared/runs/block";
+import block from "@/shared/runs/block.module.css";
 import { specOfTopology } from "@/shared/runs/run-points";
 import type { RunSearch } from "@/shared/runs/run-url";
 import { ProblemView } from "@/shared/server/problem";
@@ -94,11 +96,7 @@ export default function HeatInTime({
   if (!model) return <Skeleton height={320} />;
   const view = search.view ?? "logical";
   return (
-    <section className={styles.block} aria-label="Links in time">
-      <div className={styles.blockHead}>
-        <h2>Links in time</h2>
-        <span className="muted plain">{`mean of ${which} of virtual time`}</span>
-      </div>
+    <Block label="Links in time" aside={`mean of ${which} of virtual time`}>
       <HeatPicture
         model={model}
         heat={picture}
@@ -123,7 +121,7 @@ export default function HeatInTime({
         />
       </div>
       {heat.links_used > heat.links.length && (
-        <p className={styles.note}>
+        <p className={block.note}>
           {`The ${formatCount(heat.links.length)} busiest of ${formatCount(heat.links_used)} used directions; the others are not drawn.`}
         </p>
       )}
@@ -136,6 +134,6 @@ export default function HeatInTime({
         name={`links-${planHash?.slice(0, 10)}-point-${point}-${frame}`}
         format={share}
       />
-    </section>
+    </Block>
   );
 }

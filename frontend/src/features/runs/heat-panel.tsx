@@ -4,6 +4,7 @@ import { useState } from "react";
 import { api, take } from "@/api/client";
 import type { Experiment } from "@/api/types";
 import { generalKind } from "@/shared/faults/fault-kinds";
+import { Block } from "@/shared/runs/block";
 import { type LinkLoad, specOfTopology } from "@/shared/runs/run-points";
 import { ProblemView } from "@/shared/server/problem";
 import { Button } from "@/ui/button";
@@ -53,11 +54,7 @@ export function HeatPanel(props: HeatPanelProps) {
   });
   const load = kept ?? asked.data;
   return (
-    <section className={styles.block} aria-label="Links">
-      <div className={styles.blockHead}>
-        <h2>Links</h2>
-        <span className="muted plain">{`load per link, ${pointText(point)}`}</span>
-      </div>
+    <Block label="Links" aside={`load per link, ${pointText(point)}`}>
       {load ? (
         <LinkPictures {...props} spec={spec} load={load} />
       ) : asked.isError ? (
@@ -72,6 +69,6 @@ export function HeatPanel(props: HeatPanelProps) {
           </Button>
         </p>
       )}
-    </section>
+    </Block>
   );
 }

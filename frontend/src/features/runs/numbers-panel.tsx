@@ -5,11 +5,12 @@
 import { useMemo } from "react";
 import { BarChart, LineChart } from "@/charts";
 import { useCrosshair } from "@/charts/crosshair";
+import { Block } from "@/shared/runs/block";
+import block from "@/shared/runs/block.module.css";
 import { type Answer, FAILURE_WORDS, type Point, ratioText } from "@/shared/runs/run-points";
 import { useTheme } from "@/ui/theme";
 import { formatCount, formatGbps, formatPercent, formatShort } from "@/units";
 import { failedTiles } from "./failed-tiles";
-import styles from "./runs.module.css";
 import { type Tile, Tiles } from "./tiles";
 
 /** "switches 10 %, seed 7": which point of the sweep this is. */
@@ -32,13 +33,13 @@ export function NumbersPanel({
   const levels = Object.values(result.link_flows_by_level);
   const from = `${provenance} · ${title}, ${pointText(point)}`;
   return (
-    <section className={styles.block} aria-label="Results of one point">
-      <div className={styles.blockHead}>
-        <h2>{title}</h2>
-        <span className="muted plain">{`${pointText(point)} · routing ${result.routing}`}</span>
-      </div>
+    <Block
+      label="Results of one point"
+      title={title}
+      aside={`${pointText(point)} · routing ${result.routing}`}
+    >
       <Tiles tiles={tilesOf(point)} />
-      <div className={styles.multiples}>
+      <div className={block.multiples}>
         <BarChart
           title="Flows on the most loaded link of each level"
           theme={theme}
@@ -62,7 +63,7 @@ export function NumbersPanel({
         />
         <CompletionChart result={result} provenance={from} />
       </div>
-    </section>
+    </Block>
   );
 }
 

@@ -6,14 +6,16 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { lazy, Suspense, useMemo } from "react";
 import { LineChart } from "@/charts";
 import { useCrosshair } from "@/charts/crosshair";
-import { QueuePlace } from "@/shared/runs/queue-place";
+import { Block } from "@/shared/runs/block";
+import block from "@/shared/runs/block.module.css";
+import { NoResultsYet } from "@/shared/runs/no-results-yet";
 import { Downloads } from "@/shared/runs/run-downloads";
 import { useRunFeed } from "@/shared/runs/run-feed";
 import { RunFrame, type RunViewProps } from "@/shared/runs/run-frame";
 import type { RunSearch } from "@/shared/runs/run-url";
-import { hasHypotheses, isOver, keepsFlowTimes } from "@/shared/runs/runs";
+import { hasHypotheses, keepsFlowTimes } from "@/shared/runs/runs";
 import { Field, Section, Select } from "@/ui/form";
-import { Empty, Skeleton } from "@/ui/marks";
+import { Skeleton } from "@/ui/marks";
 import { useTheme } from "@/ui/theme";
 import { formatCount, formatGbps, formatPercent, formatShort } from "@/units";
 import { pointText } from "./numbers-panel";
@@ -94,17 +96,13 @@ export default function PacketRun({ run, experiment }: RunViewProps) {
               )}
               {isWhole(shown.result) && <Choices result={shown.result} />}
             </>
-          ) : isOver(live.state) ? (
-            <Empty title="No results">
-              <p>
-                {live.reason || "The run ended before its first result."} Run it again, or change the setup.
-              </p>
-            </Empty>
           ) : (
-            <div className={styles.waiting} role="status">
-              <Skeleton height={280} />
-              <p>{live.state === "queued" ? <QueuePlace run={run.id} /> : "Simulating…"}</p>
-            </div>
+            <NoResultsYet
+              run={run}
+              live={live}
+              ended={["The run ended before its first result.", "Run it again, or change the setup."]}
+              doing="Simulating…"
+            />
           )}
         </div>
         <Question experiment={experiment!} />
@@ -151,18 +149,18 @@ function Numbers({
   const { result } = shown;
   const which = pointText({ kind: shown.failure_kind, ratio: shown.failure_ratio, seed: shown.seed });
   return (
-    <section className={styles.block} aria-label="Results of one point">
-      <div className={styles.blockHead}>
-        <h2>{title}</h2>
-        <span className="muted plain">
-          {isWhole(result)
-            ? `${which} · routing ${result.routing}`
-            : `${which} · so far, at ${secs(result.simulated_secs)}`}
-        </span>
-      </div>
+    <Block
+      label="Results of one point"
+      title={title}
+      aside={
+        isWhole(result)
+          ? `${which} · routing ${result.routing}`
+          : `${which} · so far, at ${secs(result.simulated_secs)}`
+      }
+    >
       <Tiles tiles={tilesOf(result)} />
       <Charts result={result} provenance={`${provenance} · ${title}, ${which}`} />
-    </section>
+    </Block>
   );
 }
 
@@ -244,7 +242,7 @@ function Charts({ result, provenance }: { result: SoFar; provenance: string }) {
   const completion = completionSeries(result);
   const latency = latencySeries(result);
   return (
-    <div className={styles.multiples}>
+    <div className={block.multiples}>
       {latency.length > 0 && (
         <LineChart
           {...common}
@@ -326,7 +324,7 @@ function Choices({ result }: { result: Whole }) {
             </div>
           ))}
       </dl>
-      <ul className={styles.note}>
+      <ul className={block.note}>
         {(Array.isArray(assumptions) ? assumptions : []).map((text) => (
           <li key={String(text)}>{String(text)}</li>
         ))}

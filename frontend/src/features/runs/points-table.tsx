@@ -1,5 +1,6 @@
 import { useMemo, useState } from "react";
 import type { Experiment } from "@/api/types";
+import { Block } from "@/shared/runs/block";
 import { FAILURE_WORDS, type Metric, type Point, ratioText, topologyNames } from "@/shared/runs/run-points";
 import { type Column, DataTable } from "@/ui/data-table";
 import type { SortBy } from "@/ui/table-order";
@@ -70,11 +71,7 @@ export function PointsTable({
   }, [points, metrics, names]);
   const rows = useMemo(() => points.map((_, row) => row), [points]);
   return (
-    <section className={styles.block} aria-label="Points">
-      <div className={styles.blockHead}>
-        <h2>Points</h2>
-        <span className="muted plain">{formatShare(points.length, total)}</span>
-      </div>
+    <Block label="Points" aside={formatShare(points.length, total)}>
       <div className={styles.table}>
         <DataTable
           label="Points of the run"
@@ -87,6 +84,6 @@ export function PointsTable({
           empty="No results yet."
         />
       </div>
-    </section>
+    </Block>
   );
 }

@@ -1,6 +1,7 @@
 /** The setup of a run in words, and the source of its numbers in one line. */
 import { Link } from "@tanstack/react-router";
 import type { Experiment, Fault, Run } from "@/api/types";
+import block from "@/shared/runs/block.module.css";
 import { FAILURE_WORDS, failureAxes, ratioText } from "@/shared/runs/run-points";
 import { buttonClass } from "@/ui/button";
 import { Section } from "@/ui/form";
@@ -119,7 +120,7 @@ export function Question({ experiment }: { experiment: Experiment }) {
             Duplicate
           </Link>
         </div>
-        <p className={styles.note}>
+        <p className={block.note}>
           <BasisBadge basis="modelled" />{" "}
           {experiment.engine === "packet"
             ? "by the packet engine. Faults begin and end at their times. "

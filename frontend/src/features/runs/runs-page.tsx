@@ -6,7 +6,7 @@ import { Shell } from "@/shared/shell/shell";
 import { Button } from "@/ui/button";
 import { Select, TextInput } from "@/ui/form";
 import list from "@/ui/list.module.css";
-import { Empty, Skeleton } from "@/ui/marks";
+import { Empty, Skeletons } from "@/ui/marks";
 import { useTypedText } from "@/ui/use-settled";
 import { useTitle } from "@/ui/use-title";
 import { formatCount, plural } from "@/units";
@@ -52,11 +52,7 @@ export default function RunsPage() {
         {runs.isError && !runs.data ? (
           <ProblemView error={runs.error} onRetry={() => void runs.refetch()} />
         ) : !runs.data ? (
-          <div className={list.loading}>
-            {Array.from({ length: 10 }, (_, at) => (
-              <Skeleton key={at} height={28} />
-            ))}
-          </div>
+          <Skeletons count={10} />
         ) : items.length === 0 ? (
           <Empty title={filtered ? "No matching runs" : "No runs yet"}>
             {filtered ? (

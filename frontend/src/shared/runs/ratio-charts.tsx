@@ -5,7 +5,7 @@
 import { LineChart } from "@/charts";
 import { useCrosshair } from "@/charts/crosshair";
 import { useTheme } from "@/ui/theme";
-import styles from "./ratio-charts.module.css";
+import styles from "./block.module.css";
 import { ratioSeries } from "./ratio-series";
 import { type Curve, FAILURE_WORDS, type failureAxes, type Metric, ratioText } from "./run-points";
 

@@ -2,7 +2,6 @@
  * The frame around every run, common to all engines: its name, progress, whether the view is live,
  * and how to stop it.
  */
-
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { type ReactNode, useEffect, useMemo, useState } from "react";

@@ -2,7 +2,6 @@
  * The session's log in words: events of servers and of the fabric, faults and recoveries, in order
  * of time.
  */
-
 import { faultKind, faultName } from "@/shared/faults/fault-kinds";
 import { formatBytes, formatCount, plural } from "@/units";
 import { type CellKind, cellText, serverName } from "../session/cells";

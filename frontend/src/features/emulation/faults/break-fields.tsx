@@ -1,5 +1,4 @@
 /** The fields of a fault to inject: target, kind, its parameter, how long and how often. */
-
 import { type FaultKind, faultKind, kindOptions, kindsFor } from "@/shared/faults/fault-kinds";
 import { useMachine } from "@/shared/server/use-machine";
 import { Button } from "@/ui/button";

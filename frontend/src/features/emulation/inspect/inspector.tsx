@@ -2,7 +2,6 @@
  * The selected item at the shown time: a server's neighbours and flows, a link's rates, a flow's
  * paths.
  */
-
 import { faultKind } from "@/shared/faults/fault-kinds";
 import { IconButton } from "@/ui/button";
 import { plural } from "@/units";

@@ -1,5 +1,4 @@
 /** Whether the numbers are the network's or the machine's, in an icon and a word. */
-
 import { isOver } from "@/shared/runs/runs";
 import { Icon, type IconName } from "@/ui/icon";
 import type { Fidelity } from "../session/frames";

@@ -1,5 +1,4 @@
 /** The progress of the session and its current numbers. The verdict shows how reliable they are. */
-
 import { isOver } from "@/shared/runs/runs";
 import { Icon } from "@/ui/icon";
 import { BasisBadge } from "@/ui/marks";

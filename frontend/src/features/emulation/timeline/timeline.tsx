@@ -2,7 +2,6 @@
  * Faults as bars on the time axis, and the bar to move through the session: by pointer, by keys, at
  * any speed.
  */
-
 import { ScrubBar } from "@/ui/scrub-bar";
 import type { Playback } from "@/ui/use-playback";
 import type { ThemeName } from "@/units";

@@ -2,7 +2,6 @@
  * Throughput of both networks over the share that failed. Computed points are dots; the lines
  * between them are straight.
  */
-
 import styles from "./failures-section.module.css";
 import { MOST, type Points } from "./points";
 

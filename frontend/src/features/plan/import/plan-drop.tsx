@@ -3,9 +3,9 @@
  */
 import { lazy, Suspense, useMemo } from "react";
 import { type Command, useCommands } from "@/shared/shell/commands";
+import { DropCover } from "@/ui/drop-cover";
 import { useFileDrop } from "@/ui/use-file-drop";
 import { openTopologyFile, useTopologyFile } from "../topology-file/open";
-import styles from "./import.module.css";
 import { chooseFile, useImport } from "./use-import";
 
 const TopologyFileDialog = lazy(() => import("../topology-file/dialog"));
@@ -35,9 +35,7 @@ export function PlanDrop() {
   return (
     <>
       {over && (
-        <div className={styles.drop}>
-          <p>Drop a plan’s JSON file, or a network: GraphML, GEXF, DOT, CSV, containerlab, NetBox</p>
-        </div>
+        <DropCover text="Drop a plan’s JSON file, or a network: GraphML, GEXF, DOT, CSV, containerlab, NetBox" />
       )}
       {isOpen && (
         <Suspense>

@@ -2,7 +2,6 @@
  * Levels whose links share breakout cables: the level, the number of links of a cable, and the
  * switch with the single plug.
  */
-
 import { getIn, isObject, type Json, type PlanSpec } from "@/shared/plans/spec";
 import { Button, IconButton } from "@/ui/button";
 import { Field, Select } from "@/ui/form";

@@ -1,5 +1,4 @@
 /** The parameters of a custom topology: its size, and a button to replace its file. */
-
 import { isObject, type TopologySpec } from "@/shared/plans/spec";
 import { Button } from "@/ui/button";
 import { plural } from "@/units";

@@ -1,5 +1,4 @@
 /** The numbers of a plan as rows with a direction, from its summary alone. */
-
 import type { Bom, Summary } from "@/api/types";
 import type { PlanModel } from "@/scene/model";
 import type { Better } from "@/ui/marks";

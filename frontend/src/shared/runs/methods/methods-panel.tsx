@@ -5,9 +5,10 @@ import { ProblemView } from "@/shared/server/problem";
 import { Skeleton } from "@/ui/marks";
 import { useTheme } from "@/ui/theme";
 import { formatGbps, formatPercent } from "@/units";
+import { Block } from "../block";
+import styles from "../block.module.css";
 import type { RunViewProps } from "../run-frame";
 import { flowSeries, goodputSeries, latencySeries, METHOD_WORDS, METHODS } from "./methods";
-import styles from "./methods.module.css";
 import { useMethods } from "./use-methods";
 
 export default function MethodsPanel({ run, experiment }: RunViewProps) {
@@ -27,11 +28,10 @@ export default function MethodsPanel({ run, experiment }: RunViewProps) {
   const latencies = latencySeries(answers);
   const { fidelity } = answers.emulation ?? {};
   return (
-    <section className={styles.block} aria-label="Prediction, simulation and emulation">
-      <div className={styles.blockHead}>
-        <h2>Prediction, simulation and emulation</h2>
-        <span className="muted plain">the latest complete run of each, on the same plan</span>
-      </div>
+    <Block
+      label="Prediction, simulation and emulation"
+      aside="the latest complete run of each, on the same plan"
+    >
       {runs.length > 1 && (
         <div className={styles.multiples}>
           <LineChart
@@ -92,6 +92,6 @@ export default function MethodsPanel({ run, experiment }: RunViewProps) {
           </li>
         ))}
       </ul>
-    </section>
+    </Block>
   );
 }
