@@ -22,12 +22,12 @@ const ALLOWED = {
 const SHARED = {
   plans: [],
   server: ["plans"],
-  answers: [],
   faults: [],
   notes: [],
   chip: [],
   shell: ["plans", "server"],
   runs: ["plans", "server", "shell"],
+  answers: ["server", "shell"],
 };
 
 const IMPORT =

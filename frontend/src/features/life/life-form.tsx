@@ -1,4 +1,5 @@
 import type { FailureRate, Finding } from "@/api/types";
+import { OtherFindings } from "@/shared/answers/answer-page";
 import { Field, NumberInput, Section, Select } from "@/ui/form";
 import { BasisBadge } from "@/ui/marks";
 import styles from "./life.module.css";
@@ -73,11 +74,7 @@ export function LifeForm({ values, onValues, rates, findings }: Props) {
         />
       </Section>
       <Rates values={values} set={set} rates={rates} />
-      {others.map((finding) => (
-        <p key={finding.where + finding.code} className={styles.wrong} role="alert">
-          {finding.message} {finding.hint}
-        </p>
-      ))}
+      <OtherFindings findings={others} />
     </>
   );
 }

@@ -3,18 +3,13 @@ import { useSearch } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
 import { api, take } from "@/api/client";
 import type { LifeQuestion } from "@/api/types";
+import { AnswerForm, AnswerPage, AnswerResult, AnswerStatus } from "@/shared/answers/answer-page";
 import { ExampleNote } from "@/shared/answers/example-note";
 import { type ComparedRef, resolveRef } from "@/shared/plans/refs";
 import { DEFAULT_SPEC, sameSpec } from "@/shared/plans/spec";
 import { type ScreenRequest, useScreen } from "@/shared/server/curl";
-import { ProblemView } from "@/shared/server/problem";
-import { Shell } from "@/shared/shell/shell";
-import { Button } from "@/ui/button";
 import { Empty, Skeleton } from "@/ui/marks";
-import { UnreadableInputs } from "@/ui/unreadable";
-import { useTitle } from "@/ui/use-title";
 import { formatNumber } from "@/units";
-import styles from "./life.module.css";
 import { LifeCharts } from "./life-charts";
 import { LifeForm } from "./life-form";
 import { LifeTables } from "./life-tables";
@@ -32,7 +27,6 @@ const planOf = ({ id, revision, spec }: ComparedRef): LifeQuestion["plan"] =>
  * on the right.
  */
 export default function LifePage() {
-  useTitle("Life");
   const { plan: ref = DEFAULT_PLAN } = useSearch({ strict: false }) as { plan?: string };
   const plan = useQuery({
     queryKey: ["life-plan", ref],
@@ -46,7 +40,6 @@ export default function LifePage() {
   });
   const standard = plan.data?.spec !== undefined && sameSpec(plan.data.spec, DEFAULT_SPEC);
   const [values, setValues] = useState(initial);
-  const [unreadable, setUnreadable] = useState(0);
   const life = useLife();
   const question = useMemo(
     () => (plan.data ? questionOf(values, planOf(plan.data)) : null),
@@ -71,55 +64,39 @@ export default function LifePage() {
       [question],
     ),
   );
-  const running = life.state === "running";
-  const problem = plan.error ?? rates.error;
   return (
-    <Shell>
-      <div className={styles.page}>
-        <h1>Life{plan.data?.name ? ` of ${plan.data.name}` : ""}</h1>
-        <p className={styles.lead}>
+    <AnswerPage
+      name="Life"
+      title={`Life${plan.data?.name ? ` of ${plan.data.name}` : ""}`}
+      lead={
+        <>
           Parts fail over the years by published and assumed rates; visits swap what is broken, as far as the
           spares last. Modelled: servers are exact for every seed, throughput is ABT of all-to-all traffic on
           the plan’s own routing.
-        </p>
-        {problem ? (
-          <ProblemView error={problem} onRetry={() => void Promise.all([plan.refetch(), rates.refetch()])} />
-        ) : !rates.data || !question ? (
-          <Skeleton height={320} />
-        ) : (
-          <div className={styles.columns}>
-            <form
-              className={styles.form}
-              aria-label="Question"
-              onSubmit={(event) => {
-                event.preventDefault();
-                void life.start(question);
-              }}
-            >
-              <UnreadableInputs onCount={setUnreadable}>
-                <LifeForm
-                  values={values}
-                  onValues={setValues}
-                  rates={rates.data.items}
-                  findings={life.findings}
-                />
-              </UnreadableInputs>
-              <p className={styles.actions}>
-                <Button look="primary" type="submit" disabled={running || unreadable > 0}>
-                  Simulate
-                </Button>
-                {running && (
-                  <Button type="button" onClick={life.cancel}>
-                    Cancel
-                  </Button>
-                )}
-              </p>
-            </form>
-            <Answer life={life} seeds={values.seeds} standard={standard} />
-          </div>
-        )}
-      </div>
-    </Shell>
+        </>
+      }
+      problem={plan.error ?? rates.error}
+      onRetry={() => void Promise.all([plan.refetch(), rates.refetch()])}
+    >
+      {rates.data && question && (
+        <>
+          <AnswerForm
+            action="Simulate"
+            running={life.state === "running"}
+            onStart={() => void life.start(question)}
+            onCancel={life.cancel}
+          >
+            <LifeForm
+              values={values}
+              onValues={setValues}
+              rates={rates.data.items}
+              findings={life.findings}
+            />
+          </AnswerForm>
+          <Answer life={life} seeds={values.seeds} standard={standard} />
+        </>
+      )}
+    </AnswerPage>
   );
 }
 
@@ -138,7 +115,7 @@ function Answer({ life, seeds, standard }: { life: LifeState; seeds: number; sta
   const shown =
     idle && standard && example.data ? answered(example.data.result as unknown as LifeDocument) : life;
   return (
-    <section className={styles.result} aria-label="Result" aria-busy={life.state === "running"}>
+    <AnswerResult running={life.state === "running"}>
       {shown !== life && example.data && (
         <ExampleNote secs={example.data.secs} press="Simulate">
           the paper’s container with the values that the form starts with
@@ -147,7 +124,7 @@ function Answer({ life, seeds, standard }: { life: LifeState; seeds: number; sta
       {idle && example.isFetching ? <Skeleton height={320} /> : <Status life={shown} />}
       <LifeCharts life={shown} seeds={seeds} />
       {shown.document && <LifeTables document={shown.document} />}
-    </section>
+    </AnswerResult>
   );
 }
 
@@ -156,7 +133,6 @@ function Status({ life }: { life: LifeState }) {
   const n = (value: number) => formatNumber(value);
   if (state === "idle")
     return <Empty title="No simulation yet">Set years, visits and rates, and press Simulate.</Empty>;
-  if (state === "failed" && life.findings.length === 0) return <ProblemView error={life.error} />;
   const words = {
     idle: "",
     failed: "Correct the question to simulate.",
@@ -167,20 +143,6 @@ function Status({ life }: { life: LifeState }) {
       : progress.stage === "lives"
         ? `Lives: ${n(progress.done)} of ${n(progress.of)}`
         : `Throughput: ${n(progress.done)} of ${n(progress.of)} states`,
-  }[state];
-  return (
-    <>
-      <p role="status" className={styles.status}>
-        {words}
-      </p>
-      {state === "running" && (
-        <progress
-          className={styles.progress}
-          aria-label="Progress"
-          max={progress?.of ?? 1}
-          value={progress?.done ?? 0}
-        />
-      )}
-    </>
-  );
+  };
+  return <AnswerStatus answer={life} words={words} />;
 }

@@ -1,4 +1,6 @@
 import type { ReactNode } from "react";
+import answer from "@/shared/answers/answer-page.module.css";
+import { cx } from "@/ui/cx";
 import { BasisBadge } from "@/ui/marks";
 import { formatNumber, formatPercent, formatShort } from "@/units";
 import styles from "./life.module.css";
@@ -21,7 +23,7 @@ export function LifeTables({ document }: { document: LifeDocument }) {
 function Interpolated({ document: { throughput } }: { document: LifeDocument }) {
   const n = (value: number) => formatNumber(value);
   return (
-    <p className={styles.note}>
+    <p className={answer.note}>
       {throughput.interpolated
         ? `ABT was computed for ${n(throughput.computed)} of ${n(throughput.states)} states of the network and is interpolated between them; lives scatter around the curve as these states do. Left out one tenth at a time, computed states were off by ${formatPercent(throughput.error_mean ?? 0)} of the whole network's ABT in the mean and ${formatPercent(throughput.error_max ?? 0)} at most.`
         : `ABT was computed for all ${n(throughput.states)} states of the network.`}{" "}
@@ -53,8 +55,8 @@ function Policies({ document }: { document: LifeDocument }) {
   ];
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
-    <section className={styles.scroll} aria-label="What repairs buy" tabIndex={0}>
-      <table className={styles.table}>
+    <section className={answer.scroll} aria-label="What repairs buy" tabIndex={0}>
+      <table className={cx(answer.table, styles.table)}>
         <caption>What repairs buy: medians with 5 to 95 % of seeds, means of swaps and costs</caption>
         <thead>
           <tr>
@@ -107,8 +109,8 @@ const counts = (by: Record<string, number>) =>
 function Used({ document }: { document: LifeDocument }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
-    <section className={styles.scroll} aria-label="Failure rates used" tabIndex={0}>
-      <table className={styles.table}>
+    <section className={answer.scroll} aria-label="Failure rates used" tabIndex={0}>
+      <table className={cx(answer.table, styles.table)}>
         <caption>Failure rates used: the share of new parts that fail in their first year</caption>
         <thead>
           <tr>

@@ -1,7 +1,9 @@
 import { useNavigate } from "@tanstack/react-router";
 import type { SearchMetric } from "@/api/types";
 import { Scatter } from "@/charts";
+import answer from "@/shared/answers/answer-page.module.css";
 import { encodeSpec } from "@/shared/plans/share";
+import { cx } from "@/ui/cx";
 import { useTheme } from "@/ui/theme";
 import { formatNumber, formatShort } from "@/units";
 import type { Values } from "./question";
@@ -99,8 +101,8 @@ function FrontTable({
   const shown = metrics.filter(({ name }) => named.has(name));
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
-    <section className={styles.scroll} aria-label="Plans on the front" tabIndex={0}>
-      <table className={styles.table}>
+    <section className={answer.scroll} aria-label="Plans on the front" tabIndex={0}>
+      <table className={cx(answer.table, styles.table)}>
         <thead>
           <tr>
             <th scope="col">Plan</th>
@@ -118,7 +120,7 @@ function FrontTable({
                 <button type="button" className={styles.open} onClick={() => onOpen(point)}>
                   {point.title}
                 </button>
-                {point.unharmed && <span className={styles.note}> nothing fails in it</span>}
+                {point.unharmed && <span className={answer.note}> nothing fails in it</span>}
               </th>
               {shown.map(({ name }) => (
                 <td key={name}>{text(point.values[name])}</td>
@@ -140,19 +142,19 @@ function Tally({ document, metrics }: { document: SearchDocument; metrics: reado
   const n = (value: number) => formatNumber(value);
   return (
     <>
-      <p className={styles.note}>
+      <p className={answer.note}>
         {n(document.candidates)} candidates of {n(document.servers.least)} to {n(document.servers.most)}{" "}
         servers, {n(document.priced)} priced, {n(document.no_price)} without a price for every part.{" "}
         {n(document.feasible)} could keep the constraints: throughput of {n(document.evaluated)} computed,{" "}
         {n(document.passed_over)} passed over because a bound shows that they cannot win.
       </p>
       {!document.complete && (
-        <p className={styles.wrong} role="alert">
+        <p className={answer.wrong} role="alert">
           {n(document.unexplored)} candidates were not looked at, so the front may be incomplete. Tighten the
           constraints.
         </p>
       )}
-      <table className={styles.table}>
+      <table className={cx(answer.table, styles.table)}>
         <caption>Left out by each constraint</caption>
         <thead>
           <tr>

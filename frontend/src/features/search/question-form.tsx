@@ -1,4 +1,6 @@
 import type { Finding, SearchMetric } from "@/api/types";
+import { OtherFindings } from "@/shared/answers/answer-page";
+import answer from "@/shared/answers/answer-page.module.css";
 import { Button } from "@/ui/button";
 import { Field, NumberInput, Section, Select, TextInput } from "@/ui/form";
 import { messageOf, type Row, row, type Values } from "./question";
@@ -88,11 +90,7 @@ export function QuestionForm({ values, onValues, metrics, families, findings }: 
           ))}
         </fieldset>
       </Section>
-      {others.map((finding) => (
-        <p key={finding.where + finding.code} className={styles.wrong} role="alert">
-          {finding.message} {finding.hint}
-        </p>
-      ))}
+      <OtherFindings findings={others} />
     </>
   );
 }
@@ -177,7 +175,7 @@ function Constraints({ values, onValues, metrics, findings }: Omit<Props, "famil
               >
                 ×
               </Button>
-              {message && <p className={styles.wrong}>{message}</p>}
+              {message && <p className={answer.wrong}>{message}</p>}
             </li>
           );
         })}

@@ -2,19 +2,15 @@ import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import { api, take } from "@/api/client";
 import type { SearchMetric } from "@/api/types";
+import { AnswerForm, AnswerPage, AnswerResult, AnswerStatus } from "@/shared/answers/answer-page";
 import { ExampleNote } from "@/shared/answers/example-note";
 import { type ScreenRequest, useScreen } from "@/shared/server/curl";
 import { ProblemView } from "@/shared/server/problem";
-import { Shell } from "@/shared/shell/shell";
-import { Button } from "@/ui/button";
 import { Skeleton } from "@/ui/marks";
-import { UnreadableInputs } from "@/ui/unreadable";
-import { useTitle } from "@/ui/use-title";
 import { formatNumber } from "@/units";
 import { FrontView } from "./front-view";
 import { initial, questionOf, type Values } from "./question";
 import { QuestionForm } from "./question-form";
-import styles from "./search.module.css";
 import { answered, type SearchDocument, type SearchState, useSearch } from "./use-search";
 
 /**
@@ -22,7 +18,6 @@ import { answered, type SearchDocument, type SearchState, useSearch } from "./us
  * found.
  */
 export default function SearchPage() {
-  useTitle("Search");
   const metrics = useQuery({
     queryKey: ["search-metrics"],
     queryFn: () => take(api.GET("/api/v1/search/metrics")),
@@ -30,7 +25,6 @@ export default function SearchPage() {
   const families = useQuery({ queryKey: ["families"], queryFn: () => take(api.GET("/api/v1/topologies")) });
   const [values, setValues] = useState(initial);
   const [asked, setAsked] = useState(values);
-  const [unreadable, setUnreadable] = useState(0);
   const search = useSearch();
   // A network of one's own has one plan: there is nothing to search.
   const listed = (families.data ?? []).filter(({ family }) => family !== "custom");
@@ -49,60 +43,42 @@ export default function SearchPage() {
       [body],
     ),
   );
-  const running = search.state === "running";
-  const problem = metrics.error ?? families.error;
   return (
-    <Shell>
-      <div className={styles.page}>
-        <h1>Search</h1>
-        <p className={styles.lead}>
+    <AnswerPage
+      name="Search"
+      lead={
+        <>
           Tries thousands of plans of every family but custom and keeps those that no other beats. Modelled:
           prices are the catalog’s, throughput is ABT of all-to-all traffic on each family’s own routing.
           Families without switches lose nothing when switches fail.
-        </p>
-        {problem ? (
-          <ProblemView
-            error={problem}
-            onRetry={() => void Promise.all([metrics.refetch(), families.refetch()])}
-          />
-        ) : !metrics.data || !families.data ? (
-          <Skeleton height={320} />
-        ) : (
-          <div className={styles.columns}>
-            <form
-              className={styles.form}
-              aria-label="Question"
-              onSubmit={(event) => {
-                event.preventDefault();
-                setAsked(values);
-                void search.start(question);
-              }}
-            >
-              <UnreadableInputs onCount={setUnreadable}>
-                <QuestionForm
-                  values={values}
-                  onValues={setValues}
-                  metrics={metrics.data.items}
-                  families={listed}
-                  findings={search.findings}
-                />
-              </UnreadableInputs>
-              <p className={styles.actions}>
-                <Button look="primary" type="submit" disabled={running || unreadable > 0}>
-                  Search
-                </Button>
-                {running && (
-                  <Button type="button" onClick={search.cancel}>
-                    Cancel
-                  </Button>
-                )}
-              </p>
-            </form>
-            <Answer search={search} asked={asked} metrics={metrics.data.items} />
-          </div>
-        )}
-      </div>
-    </Shell>
+        </>
+      }
+      problem={metrics.error ?? families.error}
+      onRetry={() => void Promise.all([metrics.refetch(), families.refetch()])}
+    >
+      {metrics.data && families.data && (
+        <>
+          <AnswerForm
+            action="Search"
+            running={search.state === "running"}
+            onStart={() => {
+              setAsked(values);
+              void search.start(question);
+            }}
+            onCancel={search.cancel}
+          >
+            <QuestionForm
+              values={values}
+              onValues={setValues}
+              metrics={metrics.data.items}
+              families={listed}
+              findings={search.findings}
+            />
+          </AnswerForm>
+          <Answer search={search} asked={asked} metrics={metrics.data.items} />
+        </>
+      )}
+    </AnswerPage>
   );
 }
 
@@ -121,7 +97,7 @@ function Answer({ search, asked, metrics }: AnswerProps) {
   });
   const front = (shown: SearchState) => <FrontView search={shown} asked={asked} metrics={metrics} />;
   return (
-    <section className={styles.result} aria-label="Result" aria-busy={search.state === "running"}>
+    <AnswerResult running={search.state === "running"}>
       {search.state !== "idle" ? (
         <>
           <Status search={search} />
@@ -139,14 +115,13 @@ function Answer({ search, asked, metrics }: AnswerProps) {
       ) : (
         <Skeleton height={320} />
       )}
-    </section>
+    </AnswerResult>
   );
 }
 
 function Status({ search }: { search: SearchState }) {
-  const { state, progress, front } = search;
+  const { progress, front } = search;
   const n = (value: number) => formatNumber(value);
-  if (state === "failed" && search.findings.length === 0) return <ProblemView error={search.error} />;
   const plans = `${n(front.length)} ${front.length === 1 ? "plan" : "plans"} on the front`;
   const words = {
     idle: "",
@@ -158,20 +133,6 @@ function Status({ search }: { search: SearchState }) {
         ? `Pricing: ${n(progress.done)} of ${n(progress.of)}`
         : `Throughput: ${n(progress.done)} of ${n(progress.of)}, ${plans}`
       : "Enumerating plans…",
-  }[state];
-  return (
-    <>
-      <p role="status" className={styles.status}>
-        {words}
-      </p>
-      {state === "running" && (
-        <progress
-          className={styles.progress}
-          aria-label="Progress"
-          max={progress?.of ?? 1}
-          value={progress?.done ?? 0}
-        />
-      )}
-    </>
-  );
+  };
+  return <AnswerStatus answer={search} words={words} />;
 }
