@@ -4,7 +4,7 @@
  */
 import { type ReactNode, useId, useRef, useState } from "react";
 import { THEMES, type ThemeName } from "@/units";
-import { download } from "@/units/save-file";
+import { saveFile } from "@/units/save-file";
 import styles from "./chart.module.css";
 import { toCsv } from "./csv";
 import { standaloneSvg, svgToPng } from "./picture";
@@ -39,11 +39,11 @@ export function ChartFrame(props: ChartFrameProps) {
     try {
       setProblem("");
       if (kind === "csv")
-        return download(`${name}.csv`, toCsv(columns, provenance), "text/csv;charset=utf-8");
+        return saveFile(toCsv(columns, provenance), `${name}.csv`, "text/csv;charset=utf-8");
       const svg = svgText();
       if (svg === null) return;
-      if (kind === "svg") download(`${name}.svg`, svg, "image/svg+xml");
-      else download(`${name}.png`, await svgToPng(svg));
+      if (kind === "svg") saveFile(svg, `${name}.svg`, "image/svg+xml");
+      else saveFile(await svgToPng(svg), `${name}.png`);
     } catch (error) {
       setProblem(error instanceof Error ? error.message : String(error));
     }

@@ -45,13 +45,3 @@ export function CopyButton({
     </Button>
   );
 }
-
-/** Hands `blob` to the browser as a download. */
-export function saveFile(blob: Blob, name: string): void {
-  const url = URL.createObjectURL(blob);
-  const link = document.createElement("a");
-  link.href = url;
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(url), 10_000);
-}

@@ -1,19 +1,16 @@
 import { useMutation } from "@tanstack/react-query";
-import { Link, useParams, useSearch } from "@tanstack/react-router";
 import { useMemo, useRef } from "react";
 import { create } from "zustand";
 import { api, take } from "@/api/client";
 import type { AsBuilt, Plan } from "@/api/types";
-import { useLastPlan } from "@/shared/plans/last-plan";
-import { usePlanAt } from "@/shared/plans/use-plan-at";
 import { type ScreenRequest, useScreen } from "@/shared/server/curl";
 import { DecimalQuestion, type Mark } from "@/shared/server/decimal-question";
 import { ProblemView } from "@/shared/server/problem";
-import { Shell } from "@/shared/shell/shell";
+import { RevisionLinks, SavedPlanPage } from "@/shared/shell/saved-plan";
 import { Button } from "@/ui/button";
 import { Icon } from "@/ui/icon";
 import { LeftOut } from "@/ui/left-out";
-import { Empty, Skeleton } from "@/ui/marks";
+import { Skeleton } from "@/ui/marks";
 import { useFileDrop } from "@/ui/use-file-drop";
 import { useTitle } from "@/ui/use-title";
 import { formatCount, plural } from "@/units";
@@ -23,46 +20,17 @@ import { readFiles, type Upload } from "./files";
 import { summaryText } from "./kinds";
 import { WorkOrder } from "./work-order";
 
-/** The id of an unsaved plan in the address. */
-const UNSAVED = "new";
-
 /** `/plans/$id/as-built`: compares a list of cables from the floor with the plan. */
 export default function AsBuiltPage() {
-  const { id } = useParams({ strict: false }) as { id: string };
   useTitle("As built");
-  return <Shell>{id === UNSAVED ? <SaveFirst /> : <SavedPlan id={id} />}</Shell>;
-}
-
-function SaveFirst() {
-  const lastPlan = useLastPlan((state) => state.href);
   return (
-    <div className={styles.page}>
-      <h1>As built</h1>
-      <Empty title="Save the plan first">
-        <p>A list of cables is compared with a saved revision.</p>
-        <Link to={lastPlan as "/"}>Back to the plan</Link>
-      </Empty>
-    </div>
-  );
-}
-
-function SavedPlan({ id }: { id: string }) {
-  const { revision } = useSearch({ strict: false }) as { revision?: number };
-  const plan = usePlanAt(id, revision);
-  if (plan.data) return <Check key={`${id} ${plan.data.revision}`} plan={plan.data} />;
-  return (
-    <div className={styles.page}>
-      <h1>As built</h1>
-      {plan.isError ? (
-        <ProblemView
-          error={plan.error}
-          title="This plan cannot be opened"
-          onRetry={() => void plan.refetch()}
-        />
-      ) : (
-        <Skeleton height={240} />
-      )}
-    </div>
+    <SavedPlanPage
+      title="As built"
+      reason="A list of cables is compared with a saved revision."
+      className={styles.page}
+    >
+      {(plan) => <Check key={`${plan.id} ${plan.revision}`} plan={plan} />}
+    </SavedPlanPage>
   );
 }
 
@@ -100,7 +68,10 @@ function Check({ plan }: { plan: Plan }) {
   useScreen(useRequests(plan));
   return (
     <div className={styles.page}>
-      <Head plan={plan} />
+      <header>
+        <h1>As built: {plan.name}</h1>
+        <RevisionLinks plan={plan} page="as-built" />
+      </header>
       <FileField over={over} busy={check.isPending} onFiles={open} />
       {check.isError && (
         <ProblemView error={check.error} title="This list cannot be read">
@@ -113,29 +84,6 @@ function Check({ plan }: { plan: Plan }) {
       {check.isPending && <Skeleton height={240} />}
       {last.of === of && last.found && <Result plan={plan} name={last.name} found={last.found} />}
     </div>
-  );
-}
-
-function Head({ plan }: { plan: Plan }) {
-  const { id, revision, head_revision } = plan;
-  return (
-    <header>
-      <h1>As built: {plan.name}</h1>
-      <p className={styles.muted}>
-        <Link to="/plans/$id" params={{ id }} search={revision === head_revision ? {} : { revision }}>
-          Plan
-        </Link>
-        {` · revision ${revision}`}
-        {revision !== head_revision && (
-          <>
-            {" · "}
-            <Link to="/plans/$id/as-built" params={{ id }} search={{ revision: head_revision }}>
-              Revision {head_revision} is newer
-            </Link>
-          </>
-        )}
-      </p>
-    </header>
   );
 }
 

@@ -1,8 +1,8 @@
 import { useMemo, useState } from "react";
 import type { AsBuilt, AsBuiltStep, Plan } from "@/api/types";
 import { Button } from "@/ui/button";
-import { saveFile } from "@/ui/clipboard";
 import { formatCount, plural } from "@/units";
+import { saveFile } from "@/units/save-file";
 import styles from "./as-built.module.css";
 import { byRack, orderCsv, type RackSteps } from "./order";
 import { ShowLink } from "./show-link";
@@ -21,12 +21,7 @@ export function WorkOrder({ plan, found }: { plan: Plan; found: AsBuilt }) {
         <h2 id="as-built-order">Work order</h2>
         <Button
           icon="export"
-          onClick={() =>
-            saveFile(
-              new Blob([orderCsv(work.steps)], { type: "text/csv" }),
-              `repair-${plan.id}-r${plan.revision}.csv`,
-            )
-          }
+          onClick={() => saveFile(orderCsv(work.steps), `repair-${plan.id}-r${plan.revision}.csv`)}
         >
           CSV
         </Button>

@@ -4,10 +4,10 @@ import { type ScreenRequest, useScreen } from "@/shared/server/curl";
 import { ProblemView } from "@/shared/server/problem";
 import { Shell } from "@/shared/shell/shell";
 import { Button } from "@/ui/button";
-import { saveFile } from "@/ui/clipboard";
 import { Empty } from "@/ui/marks";
 import { useTitle } from "@/ui/use-title";
 import { plural } from "@/units";
+import { saveFile } from "@/units/save-file";
 import { BookList } from "./book-list";
 import styles from "./catalog-page.module.css";
 import { PartDetail } from "./part-detail";
@@ -42,8 +42,9 @@ export default function CatalogPage() {
               icon="export"
               onClick={() =>
                 saveFile(
-                  new Blob([JSON.stringify(version.data, null, 2)], { type: "application/json" }),
+                  JSON.stringify(version.data, null, 2),
                   `${version.data.book}-v${version.data.version}.json`,
+                  "application/json",
                 )
               }
             >

@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { api, take } from "@/api/client";
 import { ProblemView } from "@/shared/server/problem";
+import { ColumnHeads } from "@/ui/column-heads";
 import { BasisBadge, Skeleton } from "@/ui/marks";
 import { ModalDialog } from "@/ui/overlay";
 import { formatPercent } from "@/units";
@@ -28,16 +29,7 @@ export default function FailureRates({ onClose }: { onClose: () => void }) {
             <caption>
               The share of new parts that fail in their first year. The page Life takes these or your own.
             </caption>
-            <thead>
-              <tr>
-                <th scope="col">Part</th>
-                <th scope="col">A year</th>
-                <th scope="col">Basis</th>
-                <th scope="col">Confidence</th>
-                <th scope="col">Date</th>
-                <th scope="col">Source</th>
-              </tr>
-            </thead>
+            <ColumnHeads columns={["Part", "A year", "Basis", "Confidence", "Date", "Source"]} />
             <tbody>
               {rates.data.items.map((rate) => (
                 <tr key={rate.part}>

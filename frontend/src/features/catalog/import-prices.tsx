@@ -4,6 +4,7 @@ import { ApiError, api, take } from "@/api/client";
 import type { Book, PriceImport } from "@/api/types";
 import { DecimalQuestion, type Mark } from "@/shared/server/decimal-question";
 import { Button } from "@/ui/button";
+import { ColumnHeads } from "@/ui/column-heads";
 import { Stacked, TextInput } from "@/ui/form";
 import { LeftOut } from "@/ui/left-out";
 import { ModalDialog } from "@/ui/overlay";
@@ -264,15 +265,7 @@ function Preview({ imported }: { imported: PriceImport }) {
         </p>
       )}
       <table aria-label="Changes">
-        <thead>
-          <tr>
-            <th>Line</th>
-            <th>Part</th>
-            <th>Value</th>
-            <th>Before</th>
-            <th>After</th>
-          </tr>
-        </thead>
+        <ColumnHeads columns={["Line", "Part", "Value", "Before", "After"]} />
         <tbody>
           {changes.slice(0, SHOWN).map((change) => (
             <tr key={`${change.line} ${change.field}`} className={change.jump ? styles.wrong : undefined}>

@@ -8,9 +8,11 @@ import { type ScreenRequest, useScreen } from "@/shared/server/curl";
 import { ProblemView } from "@/shared/server/problem";
 import { Shell } from "@/shared/shell/shell";
 import { Button } from "@/ui/button";
+import { ColumnHeads } from "@/ui/column-heads";
 import { Select, TextInput } from "@/ui/form";
 import list from "@/ui/list.module.css";
 import { Empty, Skeletons } from "@/ui/marks";
+import { ShowMore } from "@/ui/show-more";
 import { TYPING_MS, useSettled, useTypedText } from "@/ui/use-settled";
 import { useTitle } from "@/ui/use-title";
 import { formatDate, plural } from "@/units";
@@ -55,15 +57,7 @@ export default function ChangesPage() {
         ) : (
           <>
             <ChangesTable changes={items} />
-            {changes.hasNextPage && (
-              <Button
-                className={list.more}
-                disabled={changes.isFetchingNextPage}
-                onClick={() => void changes.fetchNextPage()}
-              >
-                Show more
-              </Button>
-            )}
+            <ShowMore query={changes} />
           </>
         )}
       </div>
@@ -137,19 +131,15 @@ function Filters({ search, set }: { search: ChangesSearch; set: (change: Partial
 function ChangesTable({ changes }: { changes: readonly Change[] }) {
   return (
     <table className={list.table}>
-      <thead>
-        <tr>
-          <th scope="col">What</th>
-          <th scope="col">Name</th>
-          <th scope="col">Detail</th>
-          <th scope="col" className={list.medium}>
-            Who
-          </th>
-          <th scope="col" className={list.date}>
-            When
-          </th>
-        </tr>
-      </thead>
+      <ColumnHeads
+        columns={[
+          "What",
+          "Name",
+          "Detail",
+          { title: "Who", className: list.medium },
+          { title: "When", className: list.date },
+        ]}
+      />
       <tbody>
         {changes.map((change) => (
           <tr key={change.id} data-testid="change">

@@ -7,11 +7,12 @@ import { ProblemView } from "@/shared/server/problem";
 import { type Command, useCommands } from "@/shared/shell/commands";
 import { Shell } from "@/shared/shell/shell";
 import { Button } from "@/ui/button";
-import { CopyButton, saveFile } from "@/ui/clipboard";
+import { CopyButton } from "@/ui/clipboard";
 import { BasisBadge, Empty, Skeleton, Skeletons } from "@/ui/marks";
 import { Segmented } from "@/ui/tabs";
 import { useTitle } from "@/ui/use-title";
 import { plural } from "@/units";
+import { saveFile } from "@/units/save-file";
 import { AddPlan } from "./add-plan";
 import styles from "./compare-page.module.css";
 import { CompareTable } from "./compare-table";
@@ -43,10 +44,7 @@ export default function ComparePage() {
             Share
           </CopyButton>
           {data && (
-            <Button
-              icon="export"
-              onClick={() => saveFile(new Blob([compareCsv(data)], { type: "text/csv" }), "comparison.csv")}
-            >
+            <Button icon="export" onClick={() => saveFile(compareCsv(data), "comparison.csv")}>
               CSV
             </Button>
           )}

@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { api, take } from "@/api/client";
 import { ProblemView } from "@/shared/server/problem";
+import { ColumnHeads } from "@/ui/column-heads";
 import { Skeleton } from "@/ui/marks";
 import styles from "./revision-changes.module.css";
 import { cablesText, placesText, type RevisionPair } from "./revisions";
@@ -42,13 +43,7 @@ export default function RevisionChanges({ id, earlier, revision }: RevisionPair)
       ) : (
         <table className={styles.spec}>
           <caption className="visually-hidden">Fields of the spec that changed</caption>
-          <thead>
-            <tr>
-              <th scope="col">Field</th>
-              <th scope="col">r{earlier}</th>
-              <th scope="col">r{revision}</th>
-            </tr>
-          </thead>
+          <ColumnHeads columns={["Field", `r${earlier}`, `r${revision}`]} />
           <tbody>
             {spec.map(({ field, before, after }) => (
               <tr key={field}>

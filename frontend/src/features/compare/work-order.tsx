@@ -5,7 +5,6 @@ import type { WorkOrder } from "@/api/types";
 import type { ComparedRef } from "@/shared/plans/refs";
 import { ProblemView } from "@/shared/server/problem";
 import { Button } from "@/ui/button";
-import { saveFile } from "@/ui/clipboard";
 import { type Column, DataTable } from "@/ui/data-table";
 import { Icon } from "@/ui/icon";
 import { Skeleton } from "@/ui/marks";
@@ -14,6 +13,7 @@ import { csvOf, type SortBy } from "@/ui/table-order";
 import { Tabs } from "@/ui/tabs";
 import { toast } from "@/ui/toast";
 import { formatCount, formatMillimetres } from "@/units";
+import { saveFile } from "@/units/save-file";
 import styles from "./work-order.module.css";
 
 type Action = "all" | "add" | "move" | "remove" | "keep";
@@ -171,14 +171,9 @@ function Order({ order }: { order: WorkOrder }) {
           icon="export"
           onClick={() =>
             saveFile(
-              new Blob(
-                [
-                  csvOf(
-                    columns.map((c) => c.title),
-                    rows.map((row) => columns.map((c) => c.text(row))),
-                  ),
-                ],
-                { type: "text/csv" },
+              csvOf(
+                columns.map((c) => c.title),
+                rows.map((row) => columns.map((c) => c.text(row))),
               ),
               "work-order.csv",
             )

@@ -1,13 +1,11 @@
-import { Link, useParams, useSearch } from "@tanstack/react-router";
+import { Link, useSearch } from "@tanstack/react-router";
 import { useMemo } from "react";
 import type { Plan } from "@/api/types";
-import { useLastPlan } from "@/shared/plans/last-plan";
 import type { PlanSpec } from "@/shared/plans/spec";
-import { usePlanAt } from "@/shared/plans/use-plan-at";
 import { type ScreenRequest, useScreen } from "@/shared/server/curl";
 import { ProblemView } from "@/shared/server/problem";
-import { Shell } from "@/shared/shell/shell";
-import { Empty, Skeleton } from "@/ui/marks";
+import { RevisionLinks, SavedPlanPage } from "@/shared/shell/saved-plan";
+import { Skeleton } from "@/ui/marks";
 import { useTitle } from "@/ui/use-title";
 import styles from "./crew.module.css";
 import { Overview } from "./overview";
@@ -15,51 +13,21 @@ import { RackWork } from "./rack-work";
 import { useTicks } from "./use-ticks";
 import { useModelAt } from "./use-work";
 
-/** The id of an unsaved plan in the address. */
-const UNSAVED = "new";
-
 interface CrewSearch {
-  revision?: number;
   rack?: string;
   cable?: string;
 }
 
 export default function CrewPage() {
-  const { id } = useParams({ strict: false }) as { id: string };
   useTitle("Crew");
-  return <Shell>{id === UNSAVED ? <SaveFirst /> : <SavedPlan id={id} />}</Shell>;
-}
-
-function SaveFirst() {
-  const lastPlan = useLastPlan((state) => state.href);
   return (
-    <div className={styles.page}>
-      <h1>Crew mode</h1>
-      <Empty title="Save the plan first">
-        <p>Crew mode ticks off the cables of a saved revision.</p>
-        <Link to={lastPlan as "/"}>Back to the plan</Link>
-      </Empty>
-    </div>
-  );
-}
-
-function SavedPlan({ id }: { id: string }) {
-  const { revision } = useSearch({ strict: false }) as CrewSearch;
-  const plan = usePlanAt(id, revision);
-  if (plan.data) return <Work key={`${id} ${plan.data.revision}`} plan={plan.data} />;
-  return (
-    <div className={styles.page}>
-      <h1>Crew mode</h1>
-      {plan.isError ? (
-        <ProblemView
-          error={plan.error}
-          title="This plan cannot be opened"
-          onRetry={() => void plan.refetch()}
-        />
-      ) : (
-        <Skeleton height={240} />
-      )}
-    </div>
+    <SavedPlanPage
+      title="Crew mode"
+      reason="Crew mode ticks off the cables of a saved revision."
+      className={styles.page}
+    >
+      {(plan) => <Work key={`${plan.id} ${plan.revision}`} plan={plan} />}
+    </SavedPlanPage>
   );
 }
 
@@ -97,32 +65,19 @@ function Work({ plan }: { plan: Plan }) {
 }
 
 function Head({ plan, rack }: { plan: Plan; rack: string | undefined }) {
-  const { id, revision, head_revision } = plan;
   return (
     <header className={styles.head}>
       <h1>{rack ? `Rack ${rack}` : `Crew: ${plan.name}`}</h1>
-      <p className={styles.muted}>
+      <RevisionLinks plan={plan} page="crew" name={rack && plan.name}>
         {rack && (
           <>
-            <Link to="/plans/$id/crew" params={{ id }} search={{ revision }}>
+            <Link to="/plans/$id/crew" params={{ id: plan.id }} search={{ revision: plan.revision }}>
               All racks
             </Link>
             {" · "}
           </>
         )}
-        <Link to="/plans/$id" params={{ id }} search={revision === head_revision ? {} : { revision }}>
-          {rack ? plan.name : "Plan"}
-        </Link>
-        {` · revision ${revision}`}
-        {revision !== head_revision && (
-          <>
-            {" · "}
-            <Link to="/plans/$id/crew" params={{ id }} search={{ revision: head_revision }}>
-              Revision {head_revision} is newer
-            </Link>
-          </>
-        )}
-      </p>
+      </RevisionLinks>
     </header>
   );
 }

@@ -3,9 +3,9 @@ import type { Mark } from "@/api/types";
 import type { PlanModel } from "@/scene/model";
 import { ProblemView } from "@/shared/server/problem";
 import { Button } from "@/ui/button";
-import { saveFile } from "@/ui/clipboard";
 import { Empty, Skeleton } from "@/ui/marks";
 import { cableName, formatDate, formatShare, plural } from "@/units";
+import { saveFile } from "@/units/save-file";
 import styles from "./crew.module.css";
 import { exceptionsCsv, homeRack } from "./exceptions-csv";
 import { cableEnds } from "./order";
@@ -39,7 +39,7 @@ export function Overview({ plan, revision, model, ticks }: Props) {
       <div className={styles.columns}>
         <section aria-labelledby="crew-racks">
           <h2 id="crew-racks">Racks</h2>
-          <p className={styles.muted}>A cable between two racks is listed in both and ticked once.</p>
+          <p className="muted plain">A cable between two racks is listed in both and ticked once.</p>
           <ul className={styles.racks}>
             {racks
               .filter((rack) => rack.cables > 0)
@@ -73,12 +73,7 @@ function Problems({ plan, revision, model }: Omit<Props, "ticks">) {
         <Button
           icon="export"
           disabled={marks.length === 0}
-          onClick={() =>
-            saveFile(
-              new Blob([exceptionsCsv(model, marks)], { type: "text/csv" }),
-              `problems-${plan}-r${revision}.csv`,
-            )
-          }
+          onClick={() => saveFile(exceptionsCsv(model, marks), `problems-${plan}-r${revision}.csv`)}
         >
           CSV
         </Button>
@@ -113,7 +108,7 @@ function ProblemRow({ plan, revision, model, mark }: Omit<Props, "ticks"> & { ma
         <strong>{name}</strong> <code>{near.label}</code>
       </RackLink>
       <p>{mark.note}</p>
-      <p className={styles.muted}>
+      <p className="muted plain">
         {formatDate(new Date(mark.at))}
         {mark.by && ` · ${mark.by}`}
       </p>

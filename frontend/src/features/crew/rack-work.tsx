@@ -53,7 +53,7 @@ function CableByCable({ index, list, ...props }: Props & { index: number; list: 
         <div className={styles.cableHead}>
           <h2>
             {cableName(cable)}{" "}
-            <span className={styles.muted}>
+            <span className="muted plain">
               {formatCount(at + 1)} of {formatCount(list.length)}
             </span>
           </h2>

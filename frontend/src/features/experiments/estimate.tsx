@@ -6,6 +6,7 @@ import { faultKind } from "@/shared/faults/fault-kinds";
 import { canonical } from "@/shared/plans/spec";
 import { FAILURE_WORDS } from "@/shared/runs/run-points";
 import { aboutText, durationText } from "@/shared/runs/runs";
+import { ColumnHeads } from "@/ui/column-heads";
 import { BasisBadge } from "@/ui/marks";
 import { useSettled } from "@/ui/use-settled";
 import { formatCount, formatShort, plural } from "@/units";
@@ -83,22 +84,16 @@ export function EstimateView({ draft, estimate }: { draft: Draft; estimate: Esti
       )}
       <table className={styles.topologies}>
         <caption className="visually-hidden">Estimate for each plan</caption>
-        <thead>
-          <tr>
-            <th scope="col">Plan</th>
-            <th scope="col" className={styles.number}>
-              Servers
-            </th>
-            <th scope="col" className={styles.number}>
-              Links
-            </th>
-            <th scope="col" className={styles.number}>
-              Flows per point
-            </th>
-            <th scope="col">Routing</th>
-            <th scope="col">Initial failures</th>
-          </tr>
-        </thead>
+        <ColumnHeads
+          columns={[
+            "Plan",
+            { title: "Servers", className: styles.number },
+            { title: "Links", className: styles.number },
+            { title: "Flows per point", className: styles.number },
+            "Routing",
+            "Initial failures",
+          ]}
+        />
         <tbody>
           {estimate.topologies.map(({ name, title, servers, links, flows, routing, failed }, at) => (
             <tr key={at}>
@@ -134,18 +129,14 @@ function DrawnFaults({ faults }: { faults: readonly Fault[] }) {
   return (
     <table className={styles.topologies}>
       <caption className={styles.drawn}>Random faults, as they will be injected</caption>
-      <thead>
-        <tr>
-          <th scope="col" className={styles.number}>
-            From
-          </th>
-          <th scope="col" className={styles.number}>
-            Until
-          </th>
-          <th scope="col">Type</th>
-          <th scope="col">Target</th>
-        </tr>
-      </thead>
+      <ColumnHeads
+        columns={[
+          { title: "From", className: styles.number },
+          { title: "Until", className: styles.number },
+          "Type",
+          "Target",
+        ]}
+      />
       <tbody>
         {faults.map(({ at_secs, until_secs, kind, target }, at) => (
           <tr key={at}>

@@ -5,9 +5,11 @@ import { api, take } from "@/api/client";
 import type { Experiment } from "@/api/types";
 import { ProblemView } from "@/shared/server/problem";
 import { Button, IconButton } from "@/ui/button";
+import { ColumnHeads } from "@/ui/column-heads";
 import { TextInput } from "@/ui/form";
 import list from "@/ui/list.module.css";
 import { Empty, Skeleton } from "@/ui/marks";
+import { ShowMore } from "@/ui/show-more";
 import { toast } from "@/ui/toast";
 import { TYPING_MS, useSettled, useTypedText } from "@/ui/use-settled";
 import { formatCount, formatDate } from "@/units";
@@ -62,23 +64,15 @@ export function ExperimentsList({ q, onQ }: { q: string | undefined; onQ: (q: st
       ) : (
         <>
           <table className={list.table}>
-            <thead>
-              <tr>
-                <th scope="col">Experiment</th>
-                <th scope="col" className={styles.kind}>
-                  Kind
-                </th>
-                <th scope="col" className={styles.points}>
-                  Points
-                </th>
-                <th scope="col" className={styles.date}>
-                  Created
-                </th>
-                <th scope="col" className={styles.tools}>
-                  <span className="visually-hidden">Actions</span>
-                </th>
-              </tr>
-            </thead>
+            <ColumnHeads
+              columns={[
+                "Experiment",
+                { title: "Kind", className: styles.kind },
+                { title: "Points", className: styles.points },
+                { title: "Created", className: styles.date },
+                { title: "Actions", className: styles.tools, hidden: true },
+              ]}
+            />
             <tbody>
               {items.map((experiment) => (
                 <Row
@@ -90,15 +84,7 @@ export function ExperimentsList({ q, onQ }: { q: string | undefined; onQ: (q: st
               ))}
             </tbody>
           </table>
-          {query.hasNextPage && (
-            <Button
-              className={list.more}
-              disabled={query.isFetchingNextPage}
-              onClick={() => void query.fetchNextPage()}
-            >
-              Show more
-            </Button>
-          )}
+          <ShowMore query={query} />
         </>
       )}
     </section>

@@ -4,11 +4,11 @@ import { ApiError, api, call, errorOf, requestTo, take } from "@/api/client";
 import { fileNameOf } from "@/shared/server/download";
 import { type Command, useCommands } from "@/shared/shell/commands";
 import { Button } from "@/ui/button";
-import { saveFile } from "@/ui/clipboard";
 import { DropCover } from "@/ui/drop-cover";
 import { textOf } from "@/ui/file-text";
 import { toast } from "@/ui/toast";
 import { useFileDrop } from "@/ui/use-file-drop";
+import { saveFile } from "@/units/save-file";
 import { type Draft, readDraft } from "./draft";
 import styles from "./experiments.module.css";
 

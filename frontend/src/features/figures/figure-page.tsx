@@ -10,11 +10,11 @@ import { ProblemView } from "@/shared/server/problem";
 import { type Command, useCommands } from "@/shared/shell/commands";
 import { Shell } from "@/shared/shell/shell";
 import { Button } from "@/ui/button";
-import { saveFile } from "@/ui/clipboard";
 import { NumberInput, Select } from "@/ui/form";
 import { BasisBadge, Empty, Skeletons } from "@/ui/marks";
 import { UnreadableInputs } from "@/ui/unreadable";
 import { useTitle } from "@/ui/use-title";
+import { saveFile } from "@/units/save-file";
 import { ResultView, rowsCsv } from "./figure-result";
 import { originText, seedsOf, summaryText } from "./figures";
 import styles from "./figures.module.css";
@@ -42,12 +42,7 @@ function FigureView({ id }: { id: string }) {
     <Shell
       actions={
         figure?.result && (
-          <Button
-            icon="export"
-            onClick={() =>
-              saveFile(new Blob([rowsCsv(figure.result!)], { type: "text/csv" }), `${figure.id}.csv`)
-            }
-          >
+          <Button icon="export" onClick={() => saveFile(rowsCsv(figure.result!), `${figure.id}.csv`)}>
             CSV
           </Button>
         )

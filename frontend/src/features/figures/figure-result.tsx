@@ -5,6 +5,7 @@
 import { useMemo } from "react";
 import type { Figure, FigureResult } from "@/api/types";
 import { LineChart } from "@/charts";
+import { ColumnHeads } from "@/ui/column-heads";
 import { csvOf } from "@/ui/table-order";
 import { useTheme } from "@/ui/theme";
 import {
@@ -56,26 +57,16 @@ export function ResultView({ figure, result }: { figure: Figure; result: FigureR
         <section className={styles.block} aria-label="Numbers">
           <table className={styles.table}>
             <caption className="visually-hidden">Paper and Cubeyard</caption>
-            <thead>
-              <tr>
-                <th scope="col">Value</th>
-                <th scope="col" className={styles.number}>
-                  {expected}
-                </th>
-                <th scope="col" className={styles.number}>
-                  Ours
-                </th>
-                <th scope="col" className={styles.unit}>
-                  Unit
-                </th>
-                <th scope="col" className={styles.band}>
-                  Tolerance
-                </th>
-                <th scope="col" className={styles.reasoned}>
-                  Verdict
-                </th>
-              </tr>
-            </thead>
+            <ColumnHeads
+              columns={[
+                "Value",
+                { title: expected, className: styles.number },
+                { title: "Ours", className: styles.number },
+                { title: "Unit", className: styles.unit },
+                { title: "Tolerance", className: styles.band },
+                { title: "Verdict", className: styles.reasoned },
+              ]}
+            />
             <tbody>
               {result.rows.map((row, at) => (
                 <NumberRow key={at} row={row} />

@@ -8,6 +8,7 @@ import { type ScreenRequest, useScreen } from "@/shared/server/curl";
 import { ProblemView } from "@/shared/server/problem";
 import { type Command, useCommands } from "@/shared/shell/commands";
 import { Shell } from "@/shared/shell/shell";
+import { ColumnHeads } from "@/ui/column-heads";
 import { BasisBadge, Skeletons } from "@/ui/marks";
 import { useTitle } from "@/ui/use-title";
 import { formatDate, formatShare } from "@/units";
@@ -74,20 +75,14 @@ export default function FiguresPage() {
               </h2>
               {counts.has(group.paper) && <p className="muted plain">{counts.get(group.paper)}</p>}
               <table className={styles.table}>
-                <thead>
-                  <tr>
-                    <th scope="col">Title</th>
-                    <th scope="col" className={styles.place}>
-                      Source
-                    </th>
-                    <th scope="col" className={styles.counts}>
-                      Verdict
-                    </th>
-                    <th scope="col" className={styles.when}>
-                      Last run
-                    </th>
-                  </tr>
-                </thead>
+                <ColumnHeads
+                  columns={[
+                    "Title",
+                    { title: "Source", className: styles.place },
+                    { title: "Verdict", className: styles.counts },
+                    { title: "Last run", className: styles.when },
+                  ]}
+                />
                 <tbody>
                   {group.items.map((figure) => (
                     <FigureRow key={figure.id} figure={figure} />

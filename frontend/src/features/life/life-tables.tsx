@@ -1,5 +1,6 @@
 import type { ReactNode } from "react";
 import answer from "@/shared/answers/answer-page.module.css";
+import { ColumnHeads } from "@/ui/column-heads";
 import { cx } from "@/ui/cx";
 import { BasisBadge } from "@/ui/marks";
 import { formatNumber, formatPercent, formatShort } from "@/units";
@@ -58,18 +59,7 @@ function Policies({ document }: { document: LifeDocument }) {
     <section className={answer.scroll} aria-label="What repairs buy" tabIndex={0}>
       <table className={cx(answer.table, styles.table)}>
         <caption>What repairs buy: medians with 5 to 95 % of seeds, means of swaps and costs</caption>
-        <thead>
-          <tr>
-            <th scope="col">
-              <span className="visually-hidden">Result</span>
-            </th>
-            {policies.map(({ title }, at) => (
-              <th key={at} scope="col">
-                {title}
-              </th>
-            ))}
-          </tr>
-        </thead>
+        <ColumnHeads columns={[{ title: "Result", hidden: true }, ...policies.map(({ title }) => title)]} />
         <tbody>
           {rows.map(([title, value]) => (
             <tr key={title}>
@@ -112,17 +102,9 @@ function Used({ document }: { document: LifeDocument }) {
     <section className={answer.scroll} aria-label="Failure rates used" tabIndex={0}>
       <table className={cx(answer.table, styles.table)}>
         <caption>Failure rates used: the share of new parts that fail in their first year</caption>
-        <thead>
-          <tr>
-            <th scope="col">Part</th>
-            <th scope="col">In the plan</th>
-            <th scope="col">A year</th>
-            <th scope="col">Basis</th>
-            <th scope="col" className={styles.wide}>
-              Source
-            </th>
-          </tr>
-        </thead>
+        <ColumnHeads
+          columns={["Part", "In the plan", "A year", "Basis", { title: "Source", className: styles.wide }]}
+        />
         <tbody>
           {document.rates.map((rate) => (
             <tr key={rate.part}>

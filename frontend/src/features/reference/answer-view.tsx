@@ -1,6 +1,6 @@
 import { Button } from "@/ui/button";
-import { saveFile } from "@/ui/clipboard";
 import { formatBytes, formatCount } from "@/units";
+import { saveFile } from "@/units/save-file";
 import styles from "./reference-page.module.css";
 import type { Answer } from "./use-send";
 

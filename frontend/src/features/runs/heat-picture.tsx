@@ -11,9 +11,9 @@ import type { Selection } from "@/scene/selection";
 import { nameSelection, resolveSelection } from "@/shared/plans/names";
 import { readSelection, writeSelection } from "@/shared/plans/url-state";
 import { Button, IconButton } from "@/ui/button";
-import { saveFile } from "@/ui/clipboard";
 import { Tabs } from "@/ui/tabs";
 import { useTheme } from "@/ui/theme";
+import { saveFile } from "@/units/save-file";
 import styles from "./runs.module.css";
 
 const VIEWS = [
@@ -73,8 +73,7 @@ export function HeatPicture({
         <Button
           small
           onClick={() =>
-            handle.current &&
-            saveFile(new Blob([handle.current.toSvg(provenance)], { type: "image/svg+xml" }), `${name}.svg`)
+            handle.current && saveFile(handle.current.toSvg(provenance), `${name}.svg`, "image/svg+xml")
           }
         >
           SVG

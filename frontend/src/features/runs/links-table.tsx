@@ -3,10 +3,10 @@ import type { PlanModel } from "@/scene/model";
 import { highlightOf, type Selection } from "@/scene/selection";
 import type { LinkLoad } from "@/shared/runs/run-points";
 import { Button } from "@/ui/button";
-import { saveFile } from "@/ui/clipboard";
 import { DataTable } from "@/ui/data-table";
 import { csvOf, type SortBy } from "@/ui/table-order";
 import { formatShare, plural } from "@/units";
+import { saveFile } from "@/units/save-file";
 import { linkColumns } from "./link-columns";
 import styles from "./runs.module.css";
 
@@ -55,14 +55,9 @@ export function LinksTable({
           small
           onClick={() =>
             saveFile(
-              new Blob(
-                [
-                  csvOf(
-                    columns.map((column) => column.title),
-                    rows.map((row) => columns.map((column) => column.text(row))),
-                  ),
-                ],
-                { type: "text/csv" },
+              csvOf(
+                columns.map((column) => column.title),
+                rows.map((row) => columns.map((column) => column.text(row))),
               ),
               `${name}.csv`,
             )

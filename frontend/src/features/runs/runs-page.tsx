@@ -7,6 +7,7 @@ import { Button } from "@/ui/button";
 import { Select, TextInput } from "@/ui/form";
 import list from "@/ui/list.module.css";
 import { Empty, Skeletons } from "@/ui/marks";
+import { ShowMore } from "@/ui/show-more";
 import { useTypedText } from "@/ui/use-settled";
 import { useTitle } from "@/ui/use-title";
 import { formatCount, plural } from "@/units";
@@ -71,15 +72,7 @@ export default function RunsPage() {
               onCancel={(run) => cancel.mutate(run.id)}
               onDelete={(run) => remove.mutate(run.id)}
             />
-            {runs.hasNextPage && (
-              <Button
-                className={list.more}
-                disabled={runs.isFetchingNextPage}
-                onClick={() => void runs.fetchNextPage()}
-              >
-                Show more
-              </Button>
-            )}
+            <ShowMore query={runs} />
           </>
         )}
       </div>

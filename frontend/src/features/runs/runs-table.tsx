@@ -5,6 +5,7 @@ import type { Run } from "@/api/types";
 import { RunMark } from "@/shared/runs/run-mark";
 import { isOver, remainingText } from "@/shared/runs/runs";
 import { Button, IconButton } from "@/ui/button";
+import { ColumnHeads } from "@/ui/column-heads";
 import list from "@/ui/list.module.css";
 import { formatCount, formatDate, formatPercent, plural } from "@/units";
 
@@ -19,26 +20,16 @@ export function RunsTable({
 }) {
   return (
     <table className={list.table}>
-      <thead>
-        <tr>
-          <th scope="col">Run</th>
-          <th scope="col" className={list.short}>
-            Kind
-          </th>
-          <th scope="col" className={list.medium}>
-            State
-          </th>
-          <th scope="col" className={list.wide}>
-            Progress
-          </th>
-          <th scope="col" className={list.date}>
-            Started
-          </th>
-          <th scope="col" className={list.tools}>
-            <span className="visually-hidden">Actions</span>
-          </th>
-        </tr>
-      </thead>
+      <ColumnHeads
+        columns={[
+          "Run",
+          { title: "Kind", className: list.short },
+          { title: "State", className: list.medium },
+          { title: "Progress", className: list.wide },
+          { title: "Started", className: list.date },
+          { title: "Actions", className: list.tools, hidden: true },
+        ]}
+      />
       <tbody>
         {runs.map((run) => (
           <RunRow key={run.id} run={run} onCancel={() => onCancel(run)} onDelete={() => onDelete(run)} />

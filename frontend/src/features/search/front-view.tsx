@@ -3,6 +3,7 @@ import type { SearchMetric } from "@/api/types";
 import { Scatter } from "@/charts";
 import answer from "@/shared/answers/answer-page.module.css";
 import { encodeSpec } from "@/shared/plans/share";
+import { ColumnHeads } from "@/ui/column-heads";
 import { cx } from "@/ui/cx";
 import { useTheme } from "@/ui/theme";
 import { formatNumber, formatShort } from "@/units";
@@ -103,16 +104,7 @@ function FrontTable({
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
     <section className={answer.scroll} aria-label="Plans on the front" tabIndex={0}>
       <table className={cx(answer.table, styles.table)}>
-        <thead>
-          <tr>
-            <th scope="col">Plan</th>
-            {shown.map((metric) => (
-              <th key={metric.name} scope="col">
-                {withUnit(metric, currency)}
-              </th>
-            ))}
-          </tr>
-        </thead>
+        <ColumnHeads columns={["Plan", ...shown.map((metric) => withUnit(metric, currency))]} />
         <tbody>
           {front.map((point) => (
             <tr key={point.number}>
@@ -156,13 +148,7 @@ function Tally({ document, metrics }: { document: SearchDocument; metrics: reado
       )}
       <table className={cx(answer.table, styles.table)}>
         <caption>Left out by each constraint</caption>
-        <thead>
-          <tr>
-            <th scope="col">Constraint</th>
-            <th scope="col">Candidates</th>
-            <th scope="col">Nearest value</th>
-          </tr>
-        </thead>
+        <ColumnHeads columns={["Constraint", "Candidates", "Nearest value"]} />
         <tbody>
           {document.constraints.map((constraint, index) => (
             <tr key={index}>

@@ -1,7 +1,7 @@
 /** Files that the server makes, fetched with the token this page has, and handed to the browser. */
 import { call, errorOf, requestTo } from "@/api/client";
-import { saveFile } from "@/ui/clipboard";
 import { toast } from "@/ui/toast";
+import { saveFile } from "@/units/save-file";
 
 /**
  * The name the server gave the file, from Content-Disposition; the plain form is enough, ours are

@@ -5,10 +5,10 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useMemo, useRef, useState } from "react";
 import { Button } from "@/ui/button";
-import { saveFile } from "@/ui/clipboard";
 import { Select, TextInput } from "@/ui/form";
 import { csvOf } from "@/ui/table-order";
 import { formatNumber } from "@/units";
+import { saveFile } from "@/units/save-file";
 import type { Item } from "../session/network";
 import type { Session } from "../session/session";
 import styles from "./event-log.module.css";
@@ -53,7 +53,7 @@ export function EventLog({
         onKind={setKind}
         words={words}
         onWords={setWords}
-        onSave={() => saveFile(new Blob([csvOfLog(shown)], { type: "text/csv" }), fileName)}
+        onSave={() => saveFile(csvOfLog(shown), fileName)}
       />
       <div
         ref={scroll}

@@ -1,5 +1,6 @@
 /** A server's own report: counters, and sections of columns and rows that any protocol can fill. */
 import type { ReactNode } from "react";
+import { ColumnHeads } from "@/ui/column-heads";
 import { Section } from "@/ui/form";
 import { formatBitsPerSec, formatCount, plural } from "@/units";
 import shared from "../common.module.css";
@@ -56,15 +57,14 @@ function SectionTable({ section, ...context }: Context & { section: InspectionSe
   return (
     <div className={styles.scroll}>
       <table className={shared.table}>
-        <thead>
-          <tr>
-            {section.columns.map(({ name, title, kind }) => (
-              <th key={name} scope="col" className={isNumber(kind) ? shared.number : undefined}>
-                {title}
-              </th>
-            ))}
-          </tr>
-        </thead>
+        <ColumnHeads
+          columns={[
+            ...section.columns.map(({ title, kind }) => ({
+              title,
+              className: isNumber(kind) ? shared.number : undefined,
+            })),
+          ]}
+        />
         <tbody>
           {section.rows.map((row, at) => (
             <tr key={at}>

@@ -1,5 +1,6 @@
 /** A link and a switch in the inspector: the traffic on their cables. */
 import { useMemo } from "react";
+import { ColumnHeads } from "@/ui/column-heads";
 import { Section } from "@/ui/form";
 import { formatBitsPerSec, formatBytes, formatCount, levelShortLabel } from "@/units";
 import shared from "../common.module.css";
@@ -49,17 +50,13 @@ function LinksTable({
 }) {
   return (
     <table className={shared.table}>
-      <thead>
-        <tr>
-          <th scope="col">Link to</th>
-          <th scope="col" className={shared.number}>
-            In
-          </th>
-          <th scope="col" className={shared.number}>
-            Out
-          </th>
-        </tr>
-      </thead>
+      <ColumnHeads
+        columns={[
+          "Link to",
+          { title: "In", className: shared.number },
+          { title: "Out", className: shared.number },
+        ]}
+      />
       <tbody>
         {network.linksOf[node]!.map((link) => {
           const forth = network.a[link] === node;

@@ -7,6 +7,7 @@ import { useEffect, useRef, useState } from "react";
 import { readEvents } from "@/api/events";
 import { Button } from "@/ui/button";
 import { CopyButton } from "@/ui/clipboard";
+import { ColumnHeads } from "@/ui/column-heads";
 import { Field, Select, TextInput } from "@/ui/form";
 import { formatBytes, formatCount, plural } from "@/units";
 import styles from "./live-packets.module.css";
@@ -169,14 +170,7 @@ function PacketList({ stream, name }: { stream: Stream; name: string }) {
       }}
     >
       <table>
-        <thead>
-          <tr>
-            <th scope="col">No.</th>
-            <th scope="col">Time</th>
-            <th scope="col">From → to</th>
-            <th scope="col">Packet</th>
-          </tr>
-        </thead>
+        <ColumnHeads columns={["No.", "Time", "From → to", "Packet"]} />
         <tbody>
           {stream.items.map((packet) => (
             <tr key={packet.number}>

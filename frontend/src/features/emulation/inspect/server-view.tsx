@@ -1,6 +1,7 @@
 /** A server in the inspector: its received and relayed traffic, its neighbours, and its flows. */
 import { useParams } from "@tanstack/react-router";
 import { Fragment, lazy, Suspense, useMemo } from "react";
+import { ColumnHeads } from "@/ui/column-heads";
 import { Section } from "@/ui/form";
 import { formatCount, formatPercent, plural } from "@/units";
 import shared from "../common.module.css";
@@ -92,13 +93,7 @@ function ServerRecord({ session, network, tick, at, row, onSelect }: InspectorPr
       )}
       <Section title="Neighbours (as this server sees them)">
         <table className={shared.table}>
-          <thead>
-            <tr>
-              <th scope="col">Server</th>
-              <th scope="col">By</th>
-              <th scope="col">State</th>
-            </tr>
-          </thead>
+          <ColumnHeads columns={["Server", "By", "State"]} />
           <tbody>
             {neighbours.map(({ server, by, link, alive, since, cause }) => (
               <tr key={`${link} ${server}`}>
@@ -136,15 +131,7 @@ function ServerRecord({ session, network, tick, at, row, onSelect }: InspectorPr
       <Section title={`Paths of ${plural(flows.length, "flow")}`}>
         <div className={styles.scrollTable}>
           <table className={shared.table}>
-            <thead>
-              <tr>
-                <th scope="col">To</th>
-                <th scope="col">Path</th>
-                <th scope="col" className={shared.number}>
-                  Goodput
-                </th>
-              </tr>
-            </thead>
+            <ColumnHeads columns={["To", "Path", { title: "Goodput", className: shared.number }]} />
             <tbody>
               {flows.slice(0, 200).map((flow) => (
                 <tr key={flow}>

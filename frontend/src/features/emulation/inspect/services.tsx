@@ -7,6 +7,7 @@ import { useId, useMemo, useState } from "react";
 import { api, take } from "@/api/client";
 import type { components } from "@/api/schema";
 import { Button } from "@/ui/button";
+import { ColumnHeads } from "@/ui/column-heads";
 import { Field, Section, Select, textAreaClass } from "@/ui/form";
 import { formatCount, formatNumber, plural } from "@/units";
 import shared from "../common.module.css";
@@ -182,14 +183,7 @@ function Talk({ talk, onSelect }: { talk: readonly Said[]; onSelect: (item: Item
 function Counters({ section, service }: { section: InspectionSection; service: string }) {
   return (
     <table className={shared.table} aria-label="Counters of the service on this server">
-      <thead>
-        <tr>
-          <th scope="col">Counter on this server</th>
-          <th scope="col" className={shared.number}>
-            Count
-          </th>
-        </tr>
-      </thead>
+      <ColumnHeads columns={["Counter on this server", { title: "Count", className: shared.number }]} />
       <tbody>
         {countersOf(section, service).map(({ name, count, reason }) => (
           <tr key={name}>

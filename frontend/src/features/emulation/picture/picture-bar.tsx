@@ -1,8 +1,8 @@
 /** Above the picture: which view, inject mode, zoom. */
 import type { RefObject } from "react";
 import { Button, IconButton } from "@/ui/button";
-import { saveFile } from "@/ui/clipboard";
 import { Tabs } from "@/ui/tabs";
+import { saveFile } from "@/units/save-file";
 import styles from "./picture-bar.module.css";
 import type { TopologyHandle } from "./topology-view";
 

@@ -4,6 +4,7 @@
  */
 import type { ReactNode } from "react";
 import { faultKind, faultName } from "@/shared/faults/fault-kinds";
+import { ColumnHeads } from "@/ui/column-heads";
 import { Icon } from "@/ui/icon";
 import { formatBitsPerSec, formatCount, formatPercent, formatShort, plural } from "@/units";
 import shared from "../common.module.css";
@@ -145,19 +146,13 @@ export function ReportPanel({
       <div className={styles.reportTables}>
         <table className={shared.table}>
           <caption>{event ? `Before, during and after the ${event}` : "The whole run"}</caption>
-          <thead>
-            <tr>
-              <th scope="col">Mean</th>
-              {shown.map((name) => (
-                <th key={name} scope="col" className={shared.number}>
-                  {name}
-                </th>
-              ))}
-              <th scope="col" className={shared.number}>
-                whole run
-              </th>
-            </tr>
-          </thead>
+          <ColumnHeads
+            columns={[
+              "Mean",
+              ...shown.map((title) => ({ title, className: shared.number })),
+              { title: "whole run", className: shared.number },
+            ]}
+          />
           <tbody>
             {ROWS.map(({ name, of }) => (
               <tr key={name}>
@@ -213,26 +208,16 @@ function Recovery({ report, scheduled }: { report: Report; scheduled: number }) 
   return (
     <table className={shared.table}>
       <caption>Recovery by fault</caption>
-      <thead>
-        <tr>
-          <th scope="col">Fault</th>
-          <th scope="col" className={shared.number}>
-            Detected after
-          </th>
-          <th scope="col" className={shared.number}>
-            First flow moved after
-          </th>
-          <th scope="col" className={shared.number}>
-            Last flow moved
-          </th>
-          <th scope="col" className={shared.number}>
-            Moves
-          </th>
-          <th scope="col" className={shared.number}>
-            Goodput recovered after
-          </th>
-        </tr>
-      </thead>
+      <ColumnHeads
+        columns={[
+          "Fault",
+          { title: "Detected after", className: shared.number },
+          { title: "First flow moved after", className: shared.number },
+          { title: "Last flow moved", className: shared.number },
+          { title: "Moves", className: shared.number },
+          { title: "Goodput recovered after", className: shared.number },
+        ]}
+      />
       <tbody>
         {faults.map((fault, at) => (
           <tr key={`${fault.id} ${at}`}>

@@ -5,9 +5,9 @@ import { api, call, errorOf, requestTo, take } from "@/api/client";
 import type { ExportFormat } from "@/api/types";
 import type { PlanSpec } from "@/shared/plans/spec";
 import { fileNameOf } from "@/shared/server/download";
-import { saveFile } from "@/ui/clipboard";
 import { toast } from "@/ui/toast";
 import { formatBytes } from "@/units";
+import { saveFile } from "@/units/save-file";
 import type { Job } from "./export-job";
 
 export interface Running {

@@ -1,5 +1,6 @@
 import { cableLabel, placeName, portName, traceOf } from "@/shared/plans/names";
 import { CopyButton } from "@/ui/clipboard";
+import { ColumnHeads } from "@/ui/column-heads";
 import { Swatch } from "@/ui/marks";
 import { cableName, formatCount, formatMillimetres, levelShortLabel } from "@/units";
 import common from "./common.module.css";
@@ -44,13 +45,7 @@ export function DeviceView({ model, device, select }: InspectorProps & { device:
       />
       <table className={styles.ports}>
         <caption className="visually-hidden">Connections by port</caption>
-        <thead>
-          <tr>
-            <th scope="col">Port</th>
-            <th scope="col">Cable</th>
-            <th scope="col">Far end</th>
-          </tr>
-        </thead>
+        <ColumnHeads columns={["Port", "Cable", "Far end"]} />
         <tbody>
           {trace.map((row) => (
             <tr key={row.cable}>

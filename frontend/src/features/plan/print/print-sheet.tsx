@@ -1,6 +1,7 @@
 import { type RefObject, useEffect, useState } from "react";
 import { flushSync } from "react-dom";
 import type { PlanCanvasHandle } from "@/render/plan-canvas";
+import { ColumnHeads } from "@/ui/column-heads";
 import { formatMetres, formatMoney, formatShort } from "@/units";
 import type { Computed } from "../state/preview";
 import styles from "./print-sheet.module.css";
@@ -54,17 +55,7 @@ function Sheet({ computed }: { computed: Computed }) {
       )}
       <h2>Bill of materials</h2>
       <table>
-        <thead>
-          <tr>
-            <th>Part</th>
-            <th>Length</th>
-            <th>Colour</th>
-            <th>Quantity</th>
-            <th>Spares</th>
-            <th>Unit price</th>
-            <th>Total</th>
-          </tr>
-        </thead>
+        <ColumnHeads columns={["Part", "Length", "Colour", "Quantity", "Spares", "Unit price", "Total"]} />
         <tbody>
           {bom.lines.map((line) => (
             <tr key={line.line}>

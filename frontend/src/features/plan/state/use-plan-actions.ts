@@ -4,8 +4,9 @@ import { useCallback, useRef } from "react";
 import { serverPath } from "@/api/base";
 import type { PlanCanvasHandle } from "@/render/plan-canvas";
 import { linkSpec, SAVE_FIRST } from "@/shared/plans/share";
-import { copyText, saveFile } from "@/ui/clipboard";
+import { copyText } from "@/ui/clipboard";
 import { toast } from "@/ui/toast";
+import { saveFile } from "@/units/save-file";
 import { isDirty, usePlan } from "./store";
 
 /**
@@ -99,11 +100,8 @@ export function usePlanActions(hash: string | undefined) {
     async (kind: "svg" | "png") => {
       const drawing = canvas.current;
       if (!drawing) return;
-      const blob =
-        kind === "png"
-          ? await drawing.toPngBlob(2)
-          : new Blob([drawing.toSvg(`plan ${hash}, modelled`)], { type: "image/svg+xml" });
-      saveFile(blob, `plan-${hash}.${kind}`);
+      const content = kind === "png" ? await drawing.toPngBlob(2) : drawing.toSvg(`plan ${hash}, modelled`);
+      saveFile(content, `plan-${hash}.${kind}`, "image/svg+xml");
     },
     [hash],
   );

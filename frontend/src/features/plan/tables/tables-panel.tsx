@@ -3,13 +3,14 @@ import { hasBreakouts, type PlanModel } from "@/scene/model";
 import type { Highlight, Selection } from "@/scene/selection";
 import { readSorts, TABS, type Tab, writeSorts } from "@/shared/plans/url-state";
 import { Button } from "@/ui/button";
-import { copyText, saveFile } from "@/ui/clipboard";
+import { copyText } from "@/ui/clipboard";
 import { DataTable } from "@/ui/data-table";
 import { TextInput } from "@/ui/form";
 import type { SortBy } from "@/ui/table-order";
 import { Tabs } from "@/ui/tabs";
 import { toast } from "@/ui/toast";
 import { formatCount, formatShare } from "@/units";
+import { saveFile } from "@/units/save-file";
 import type { Computed } from "../state/preview";
 import { usePlanSearch } from "../state/use-plan-view";
 import { csvOfRows, rowsWith, useTableRows } from "./table-rows";
@@ -158,9 +159,7 @@ function TableTools({
         small
         look="quiet"
         icon="export"
-        onClick={() =>
-          saveFile(new Blob([csv()], { type: "text/csv" }), `${tab}${filtered ? "-filtered" : ""}.csv`)
-        }
+        onClick={() => saveFile(csv(), `${tab}${filtered ? "-filtered" : ""}.csv`)}
       >
         <span className={styles.word}>CSV</span>
       </Button>
