@@ -27,7 +27,7 @@ function* sources(folder) {
  * with its file.
  */
 export function longFunctions(root, most = MOST_LINES) {
-  const found = [];
+  const functions = [];
   for (const file of sources(root)) {
     const kind = file.endsWith("x") ? ts.ScriptKind.TSX : ts.ScriptKind.TS;
     const source = ts.createSourceFile(file, readFileSync(file, "utf8"), ts.ScriptTarget.Latest, true, kind);
@@ -37,24 +37,25 @@ export function longFunctions(root, most = MOST_LINES) {
         const lines = line(node.end) - line(node.getStart()) + 1;
         const own = node.name ?? node.parent.name;
         const name = own && ts.isIdentifier(own) ? own.text : "(unnamed)";
-        if (lines > most) found.push({ name: `${relative(root, file).split(sep).join("/")} ${name}`, lines });
+        if (lines > most)
+          functions.push({ name: `${relative(root, file).split(sep).join("/")} ${name}`, lines });
       }
       node.forEachChild(visit);
     };
     visit(source);
   }
-  return found;
+  return functions;
 }
 
 /** What is wrong with long functions, in sentences. */
 export function complaints(long, allowed = ALLOWED) {
-  const told = long
+  const wrong = long
     .filter(({ name }) => !(name in allowed))
     .map(({ name, lines }) => `${name}: ${lines} lines, at most ${MOST_LINES}; split it by what it does`);
   const names = new Set(long.map(({ name }) => name));
   for (const name of Object.keys(allowed))
-    if (!names.has(name)) told.push(`${name}: it is short now, or gone: remove it from check-functions.mjs`);
-  return told;
+    if (!names.has(name)) wrong.push(`${name}: it is short now, or gone: remove it from check-functions.mjs`);
+  return wrong;
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

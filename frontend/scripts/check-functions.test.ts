@@ -8,9 +8,9 @@ import { complaints, longFunctions } from "./check-functions.mjs";
 function longIn(text: string): { name: string; lines: number }[] {
   const root = mkdtempSync(join(tmpdir(), "functions-"));
   writeFileSync(join(root, "page.tsx"), text);
-  const found = longFunctions(root, 5);
+  const functions = longFunctions(root, 5);
   rmSync(root, { recursive: true });
-  return found;
+  return functions;
 }
 
 test("lines of JSX count, as does the signature", () => {

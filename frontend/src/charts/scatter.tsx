@@ -56,8 +56,8 @@ export function Scatter(props: ScatterProps) {
 /** A domain around the values, never empty. */
 function around(values: readonly number[]): [number, number] {
   const [least = 0, most = 1] = extent(values) as [number?, number?];
-  const room = (most - least || Math.abs(most) || 1) * 0.06;
-  return [least - room, most + room];
+  const margin = (most - least || Math.abs(most) || 1) * 0.06;
+  return [least - margin, most + margin];
 }
 
 function Plot({

@@ -242,7 +242,7 @@ function measureWith(context: Context): Measure {
 
 function paintLabels(batch: LabelBatch, state: PaintState): void {
   const { context, transform, size, palette } = state;
-  const { texts, anchors, room, colours } = batch;
+  const { texts, anchors, space, colours } = batch;
   const weight = batch.weight ?? 400;
   const turned = (batch.turn ?? 0) !== 0;
   context.font = `${weight} ${batch.sizePx}px ${FONT_FAMILY}`;
@@ -263,8 +263,8 @@ function paintLabels(batch: LabelBatch, state: PaintState): void {
     const x = anchors[i * 2]! * transform.scale + transform.x + dx;
     const y = anchors[i * 2 + 1]! * transform.scale + transform.y + dy;
     if (x < -400 || y < -40 || x > size.width + 400 || y > size.height + 40) continue;
-    if (room && room[i * 2 + 1]! * transform.scale < lineHeight) continue;
-    const width = room ? room[i * 2]! * transform.scale : Infinity;
+    if (space && space[i * 2 + 1]! * transform.scale < lineHeight) continue;
+    const width = space ? space[i * 2]! * transform.scale : Infinity;
     const text = fitText(texts[i]!, width, batch.sizePx, weight, batch.overflow ?? "hide", measure);
     if (text === null) continue;
     const colour = colours ? colours[i]! : 0;

@@ -29,8 +29,8 @@ describe("transform", () => {
 describe("labels", () => {
   it("labels take the longest form that fits", () => {
     const measure = (text: string) => text.length * 10;
-    const shorten = (room: number, overflow: "hide" | "ellipsis" = "hide") =>
-      fitText("eight kW\t8.6\t8", room, 11, 400, overflow, measure);
+    const shorten = (space: number, overflow: "hide" | "ellipsis" = "hide") =>
+      fitText("eight kW\t8.6\t8", space, 11, 400, overflow, measure);
     expect(shorten(200)).toBe("eight kW");
     expect(shorten(79)).toBe("8.6");
     expect(shorten(10)).toBe("8");

@@ -173,9 +173,9 @@ function labelsSvg(batch: LabelBatch, palette: Palette, t: Transform): string {
   const shift = SHIFTS[batch.baseline ?? "middle"] * batch.sizePx;
   const children: string[] = [];
   batch.texts.forEach((full, i) => {
-    if (batch.room && batch.room[i * 2 + 1]! * t.scale < batch.sizePx * 0.95) return;
-    const room = batch.room ? batch.room[i * 2]! * t.scale : Infinity;
-    const text = fitText(full, room, batch.sizePx, weight, batch.overflow ?? "hide", estimateWidth);
+    if (batch.space && batch.space[i * 2 + 1]! * t.scale < batch.sizePx * 0.95) return;
+    const space = batch.space ? batch.space[i * 2]! * t.scale : Infinity;
+    const text = fitText(full, space, batch.sizePx, weight, batch.overflow ?? "hide", estimateWidth);
     if (text === null) return;
     const x = batch.anchors[i * 2]! * t.scale + t.x + dx;
     const y = batch.anchors[i * 2 + 1]! * t.scale + t.y + dy;

@@ -98,8 +98,8 @@ export class HitIndex {
             bestIndex = index;
           }
         }
-    const found = bestSegment ?? best;
-    return found ? hitOf(found) : null;
+    const match = bestSegment ?? best;
+    return match ? hitOf(match) : null;
   }
 
   /** The mark of an item, for keyboard focus; the first one when it has several. */

@@ -87,7 +87,7 @@ export interface LabelBatch extends Visibility {
   /** x, y of each anchor. */
   anchors: Float32Array;
   /** Room in world units, width and height; a label that does not fit is shortened or left out. */
-  room?: Float32Array;
+  space?: Float32Array;
   overflow?: "hide" | "ellipsis";
   sizePx: number;
   weight?: 400 | 600 | 700;
@@ -232,7 +232,7 @@ export class PathBuilder {
 export class LabelBuilder {
   private readonly texts: string[] = [];
   private readonly anchors = new Floats();
-  private readonly room = new Floats();
+  private readonly space = new Floats();
   private readonly colours: number[] = [];
   private readonly palette: ColourRef[] = [];
 
@@ -241,25 +241,25 @@ export class LabelBuilder {
     x: number,
     y: number,
     colour: ColourRef,
-    roomWidth = Infinity,
-    roomHeight = Infinity,
+    spaceWidth = Infinity,
+    spaceHeight = Infinity,
   ): void {
     this.texts.push(text);
     this.anchors.push(x, y);
-    this.room.push(roomWidth, roomHeight);
+    this.space.push(spaceWidth, spaceHeight);
     let index = this.palette.indexOf(colour);
     if (index < 0) index = this.palette.push(colour) - 1;
     this.colours.push(index);
   }
 
   batch(
-    options: Omit<LabelBatch, "kind" | "texts" | "anchors" | "room" | "colours" | "palette">,
+    options: Omit<LabelBatch, "kind" | "texts" | "anchors" | "space" | "colours" | "palette">,
   ): LabelBatch {
     return {
       kind: "labels",
       texts: this.texts,
       anchors: this.anchors.done(),
-      room: this.room.done(),
+      space: this.space.done(),
       colours: Uint16Array.from(this.colours),
       palette: this.palette.length > 0 ? this.palette : ["ink"],
       ...options,

@@ -31,16 +31,16 @@ export class RackLabels {
     const name = number && number !== full ? `${full}\t${number}` : full;
     const places = labelPlaces(this.model, rack);
     const x = places.whole.x + places.whole.width / 2;
-    const room = places.whole.width * 0.9;
+    const space = places.whole.width * 0.9;
     if (places.split) {
       const { above, below } = places.split;
-      this.splitNames.add(name, x, above.y + above.height / 2, ink, room, above.height);
-      if (value) this.splitValues.add(value, x, below.y + below.height / 2, ink, room, below.height);
+      this.splitNames.add(name, x, above.y + above.height / 2, ink, space, above.height);
+      if (value) this.splitValues.add(value, x, below.y + below.height / 2, ink, space, below.height);
       return;
     }
     const { y, height } = places.whole;
-    this.stackedNames.add(name, x, y + height / 2, ink, room, height);
-    if (value) this.stackedValues.add(value, x, y + height / 2, ink, room, height / 2);
+    this.stackedNames.add(name, x, y + height / 2, ink, space, height);
+    if (value) this.stackedValues.add(value, x, y + height / 2, ink, space, height / 2);
   }
 
   batches(): Batch[] {

@@ -191,13 +191,13 @@ describe("selection", () => {
   });
 
   it("toggles and compares", () => {
-    const one = toggleSelection(null, "rack", 3);
-    const two = toggleSelection(one, "rack", 5);
-    expect(two).toEqual({ kind: "rack", ids: [3, 5] });
-    expect(toggleSelection(toggleSelection(two, "rack", 3), "rack", 5)).toBeNull();
-    expect(toggleSelection(two, "device", 1)).toEqual({ kind: "device", ids: [1] });
-    expect(sameSelection(one, { kind: "rack", ids: [3] })).toBe(true);
-    expect(sameSelection(one, two)).toBe(false);
+    const single = toggleSelection(null, "rack", 3);
+    const double = toggleSelection(single, "rack", 5);
+    expect(double).toEqual({ kind: "rack", ids: [3, 5] });
+    expect(toggleSelection(toggleSelection(double, "rack", 3), "rack", 5)).toBeNull();
+    expect(toggleSelection(double, "device", 1)).toEqual({ kind: "device", ids: [1] });
+    expect(sameSelection(single, { kind: "rack", ids: [3] })).toBe(true);
+    expect(sameSelection(single, double)).toBe(false);
   });
 });
 

@@ -49,10 +49,10 @@ test.each([1, 7, 40])(
     expect(colours).toEqual(cut.map(() => "failed"));
     expect(texts).toEqual(cut.map(() => "×"));
     const ring = badges.find((badge) => badge.texts.length > 0)!;
-    const found = cut.map((_, i) => hits.at(ring.anchors[i * 2]!, ring.anchors[i * 2 + 1]!, 1e-4, 60));
-    expect(found.filter((hit) => hit?.item.kind !== "cable")).toEqual([]);
+    const matches = cut.map((_, i) => hits.at(ring.anchors[i * 2]!, ring.anchors[i * 2 + 1]!, 1e-4, 60));
+    expect(matches.filter((hit) => hit?.item.kind !== "cable")).toEqual([]);
     expect(hits.idsOf("cable").sort((a, b) => a - b)).toEqual([...cut].sort((a, b) => a - b));
-    if (count === 1) expect(found[0]!.item.id).toBe(cut[0]);
+    if (count === 1) expect(matches[0]!.item.id).toBe(cut[0]);
   },
 );
 
@@ -75,9 +75,9 @@ test("a crowd of cut cables keeps a line each and shares a number a pair of rack
 test("what breaks inside a rack is marked at the rack: one by its name, several by their number", () => {
   const cable = INNER[0]!;
   const [rack] = cableRacks(model, cable);
-  const one = drawn(struck([cable]));
-  expect([one.texts, one.colours]).toEqual([["×"], []]);
-  expect(one.hits.idsOf("cable")).toEqual([cable]);
+  const drawing = drawn(struck([cable]));
+  expect([drawing.texts, drawing.colours]).toEqual([["×"], []]);
+  expect(drawing.hits.idsOf("cable")).toEqual([cable]);
   const others = INNER.filter((other) => cableRacks(model, other)[0] === rack).slice(0, 3);
   const several = drawn(struck(others));
   expect(several.texts).toEqual(["3"]);

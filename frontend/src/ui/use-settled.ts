@@ -39,16 +39,16 @@ export function useTypedText(
   onTyped: (value: string) => void,
 ): [string, (next: string) => void] {
   const [text, setText] = useState(value);
-  const told = useRef(value);
+  const sent = useRef(value);
   useEffect(() => {
-    if (value === told.current) return;
-    told.current = value;
+    if (value === sent.current) return;
+    sent.current = value;
     setText(value);
   }, [value]);
   return [
     text,
     (next) => {
-      told.current = next;
+      sent.current = next;
       setText(next);
       onTyped(next);
     },

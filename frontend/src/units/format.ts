@@ -167,8 +167,8 @@ export function formatShare(part: number, whole: number): string {
 export const formatKg = formatKilograms;
 
 /** "1 cable", "2 cables". */
-export function plural(count: number, one: string, many = `${one}s`): string {
-  return `${formatCount(count)} ${count === 1 ? one : many}`;
+export function plural(count: number, singular: string, many = `${singular}s`): string {
+  return `${formatCount(count)} ${count === 1 ? singular : many}`;
 }
 
 /** A file's size: 40960 is "41 KB", decimal as file managers and download bars count. */

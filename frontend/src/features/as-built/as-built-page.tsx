@@ -47,10 +47,10 @@ async function send(plan: Plan, { body, type, host }: Upload, decimal?: Mark): P
 }
 
 /** The last list that was read, so that it is still shown after a visit to the picture. */
-const useLastCheck = create<{ of: string; name: string; found: AsBuilt | null }>(() => ({
+const useLastCheck = create<{ of: string; name: string; result: AsBuilt | null }>(() => ({
   of: "",
   name: "",
-  found: null,
+  result: null,
 }));
 
 function Check({ plan }: { plan: Plan }) {
@@ -58,9 +58,9 @@ function Check({ plan }: { plan: Plan }) {
   const last = useLastCheck();
   const check = useMutation({
     mutationFn: async ({ files, decimal }: { files: readonly File[]; decimal?: Mark }) => {
-      useLastCheck.setState({ of, name: "", found: null });
+      useLastCheck.setState({ of, name: "", result: null });
       const upload = await readFiles(files);
-      useLastCheck.setState({ of, name: upload.name, found: await send(plan, upload, decimal) });
+      useLastCheck.setState({ of, name: upload.name, result: await send(plan, upload, decimal) });
     },
   });
   const open = (files: readonly File[]) => files.length > 0 && check.mutate({ files });
@@ -82,7 +82,7 @@ function Check({ plan }: { plan: Plan }) {
         </ProblemView>
       )}
       {check.isPending && <Skeleton height={240} />}
-      {last.of === of && last.found && <Result plan={plan} name={last.name} found={last.found} />}
+      {last.of === of && last.result && <Result plan={plan} name={last.name} result={last.result} />}
     </div>
   );
 }
@@ -128,8 +128,8 @@ const FORMATS: Record<AsBuilt["list"]["format"], string> = {
   lldp: "LLDP",
 };
 
-function Result({ plan, name, found }: { plan: Plan; name: string; found: AsBuilt }) {
-  const { list, contradictions, remarks } = found;
+function Result({ plan, name, result }: { plan: Plan; name: string; result: AsBuilt }) {
+  const { list, contradictions, remarks } = result;
   const from = [
     `${FORMATS[list.format]}: ${plural(list.cables, "cable")}`,
     list.reporters !== null && `${plural(list.reporters, "device")} reported`,
@@ -139,10 +139,10 @@ function Result({ plan, name, found }: { plan: Plan; name: string; found: AsBuil
   ];
   return (
     <>
-      <div className={styles.verdict} role="status" data-good={found.in_order || undefined}>
-        <Icon name={found.in_order ? "check" : "warning"} size={18} />
+      <div className={styles.verdict} role="status" data-good={result.in_order || undefined}>
+        <Icon name={result.in_order ? "check" : "warning"} size={18} />
         <div>
-          <strong>{summaryText(found)}</strong>
+          <strong>{summaryText(result)}</strong>
           <p className={styles.muted}>
             {name} · {from.filter(Boolean).join(" · ")}
           </p>
@@ -159,8 +159,8 @@ function Result({ plan, name, found }: { plan: Plan; name: string; found: AsBuil
         </section>
       )}
       <LeftOut rows={list.skipped_rows} className={styles.look} />
-      <Differences plan={plan} found={found} />
-      <WorkOrder plan={plan} found={found} />
+      <Differences plan={plan} result={result} />
+      <WorkOrder plan={plan} result={result} />
     </>
   );
 }

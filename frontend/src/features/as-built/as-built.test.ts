@@ -65,8 +65,8 @@ test("one file is sent as it is, by its content; JSON with the name of its devic
   const csv = uploadOf([{ name: "floor.json", text: "a_device,a_port\r\n" }]);
   expect([csv.type, csv.host, await csv.body.text()]).toEqual(["text/csv", undefined, "a_device,a_port\r\n"]);
   expect(uploadOf([{ name: "floor.xlsx", text: "PK\u0003\u0004" }]).type).toContain("spreadsheetml");
-  const one = uploadOf([{ name: "h00.v2.json", text: ' {"lldp": {}}' }]);
-  expect([one.type, one.host]).toEqual(["application/json", "h00.v2"]);
+  const upload = uploadOf([{ name: "h00.v2.json", text: ' {"lldp": {}}' }]);
+  expect([upload.type, upload.host]).toEqual(["application/json", "h00.v2"]);
   expect(stem(".json")).toBe(".json");
 });
 
@@ -109,7 +109,7 @@ test("ends and lengths in words", () => {
   expect(endText(end("h0", "eth0"))).toBe("R00 · h0 eth0");
   expect(endText(end("guest", "1", null))).toBe("guest 1");
   const ends = { a: end("h0", "eth0"), b: end("s0", "P0") };
-  const one: AsBuiltDifference = {
+  const difference: AsBuiltDifference = {
     kind: "wrong_length",
     cable: 5,
     name: "C00005",
@@ -117,10 +117,10 @@ test("ends and lengths in words", () => {
     found: { ...ends, length_mm: 7000, where: "line 2" },
     note: "",
   };
-  const [ordered, told] = [3000, 7000].map(formatMillimetres);
-  expect(lengthText(one)).toBe(`${told} for ${ordered}`);
-  expect(lengthText({ ...one, found: { ...ends, length_mm: null, where: "line 2" } })).toBe(ordered);
-  expect(lengthText({ ...one, expected: null, found: null })).toBe("");
+  const [ordered, measured] = [3000, 7000].map(formatMillimetres);
+  expect(lengthText(difference)).toBe(`${measured} for ${ordered}`);
+  expect(lengthText({ ...difference, found: { ...ends, length_mm: null, where: "line 2" } })).toBe(ordered);
+  expect(lengthText({ ...difference, expected: null, found: null })).toBe("");
 });
 
 test("steps are grouped by rack and keep their order", () => {

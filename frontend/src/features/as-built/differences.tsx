@@ -17,8 +17,8 @@ const HEAD_PX = 30;
 const MOST_ROWS = 14;
 
 /** Every cable that is not in order: a table, on a phone cards. */
-export function Differences({ plan, found }: { plan: Plan; found: AsBuilt }) {
-  const kinds = useMemo(() => presentKinds(found), [found]);
+export function Differences({ plan, result }: { plan: Plan; result: AsBuilt }) {
+  const kinds = useMemo(() => presentKinds(result), [result]);
   const [chosen, setChosen] = useState<Kind | "all">("all");
   const kind = kinds.some((kind) => kind.kind === chosen) ? chosen : "all";
   const titles = useMemo(
@@ -26,8 +26,8 @@ export function Differences({ plan, found }: { plan: Plan; found: AsBuilt }) {
     [kinds],
   );
   const shown = useMemo(
-    () => found.differences.filter((difference) => kind === "all" || difference.kind === kind),
-    [found, kind],
+    () => result.differences.filter((difference) => kind === "all" || difference.kind === kind),
+    [result, kind],
   );
   if (kinds.length === 0) return null;
   const meaning = kinds.find((item) => item.kind === kind)?.meaning;
@@ -41,13 +41,13 @@ export function Differences({ plan, found }: { plan: Plan; found: AsBuilt }) {
           value={kind}
           onChange={setChosen}
           items={[
-            { id: "all" as const, label: "All", detail: formatCount(found.differences.length) },
+            { id: "all" as const, label: "All", detail: formatCount(result.differences.length) },
             ...kinds.map(({ kind: id, title, count }) => ({ id, label: title, detail: formatCount(count) })),
           ]}
         />
       </div>
       <p className={styles.muted}>
-        {meaning ?? `${formatCount(found.counts.in_order)} more are in order.`} Choose a cable to see it in
+        {meaning ?? `${formatCount(result.counts.in_order)} more are in order.`} Choose a cable to see it in
         the picture.
       </p>
       <div id="as-built-rows" role="tabpanel" aria-label="Differences">

@@ -10,23 +10,23 @@ export const endText = (end: AsBuiltEnd): string =>
 
 /** The kinds that occur, with their counts, for the filter. */
 export function presentKinds(
-  found: AsBuilt,
+  result: AsBuilt,
 ): { kind: Kind; title: string; meaning: string; count: number }[] {
-  return found.kinds
-    .map((kind) => ({ ...kind, count: found.counts[kind.kind] }))
+  return result.kinds
+    .map((kind) => ({ ...kind, count: result.counts[kind.kind] }))
     .filter(({ kind, count }) => kind !== "in_order" && count > 0);
 }
 
-export function lengthText({ expected, found }: AsBuiltDifference): string {
+export function lengthText({ expected, found: actual }: AsBuiltDifference): string {
   const ordered = expected ? formatMillimetres(expected.length_mm) : "";
-  const told = found && found.length_mm !== null ? formatMillimetres(found.length_mm) : "";
-  if (!ordered || !told || ordered === told) return ordered || told;
-  return `${told} for ${ordered}`;
+  const measured = actual && actual.length_mm !== null ? formatMillimetres(actual.length_mm) : "";
+  if (!ordered || !measured || ordered === measured) return ordered || measured;
+  return `${measured} for ${ordered}`;
 }
 
 /** "28 of 32 cables in order"; with LLDP only the cables that the list covers count. */
-export function summaryText(found: AsBuilt): string {
-  const { in_order: good, not_covered: away } = found.counts;
-  const text = `${formatCount(good)} of ${formatCount(found.cables - away)} cables in order`;
-  return away > 0 ? `${text}, ${formatCount(away)} of ${formatCount(found.cables)} not covered` : text;
+export function summaryText(result: AsBuilt): string {
+  const { in_order: good, not_covered: away } = result.counts;
+  const text = `${formatCount(good)} of ${formatCount(result.cables - away)} cables in order`;
+  return away > 0 ? `${text}, ${formatCount(away)} of ${formatCount(result.cables)} not covered` : text;
 }

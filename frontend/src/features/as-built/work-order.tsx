@@ -11,8 +11,8 @@ import { ShowLink } from "./show-link";
 const STEPS = 100;
 
 /** The steps that make the cabling on the floor match the plan, by rack. */
-export function WorkOrder({ plan, found }: { plan: Plan; found: AsBuilt }) {
-  const { work } = found;
+export function WorkOrder({ plan, result }: { plan: Plan; result: AsBuilt }) {
+  const { work } = result;
   const racks = useMemo(() => byRack(work.steps), [work]);
   if (work.steps.length === 0) return null;
   return (

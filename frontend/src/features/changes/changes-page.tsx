@@ -71,8 +71,8 @@ function useChanges({ kind, plan, who, q }: ChangesSearch) {
   const requests = useMemo<ScreenRequest[]>(() => {
     const query = new URLSearchParams();
     for (const [key, value] of Object.entries({ kind, plan, who, q })) if (value) query.set(key, value);
-    const asked = query.size > 0 ? `?${query}` : "";
-    return [{ title: "These changes", method: "GET", path: `/api/v1/changes${asked}` }];
+    const filters = query.size > 0 ? `?${query}` : "";
+    return [{ title: "These changes", method: "GET", path: `/api/v1/changes${filters}` }];
   }, [kind, plan, who, q]);
   useScreen(requests);
   return useInfiniteQuery({

@@ -24,15 +24,15 @@ const PORTS = Array.from({ length: 8 }, (_, port) => ({
 export default function ChipPage() {
   useTitle("Chip");
   const [input, setInput] = useState(() => inputOf(EXAMPLES[0]!.id, { server: "00", n: 4, k: 1 }));
-  const asked = useSettled(input, TYPING_MS);
+  const settled = useSettled(input, TYPING_MS);
   const body = useMemo(
     () => ({
-      program: asked.program,
-      packet: asked.packet,
-      in_port: asked.inPort,
-      at: { spec: { family: "bcube", n: asked.n, k: asked.k }, server: asked.server },
+      program: settled.program,
+      packet: settled.packet,
+      in_port: settled.inPort,
+      at: { spec: { family: "bcube", n: settled.n, k: settled.k }, server: settled.server },
     }),
-    [asked],
+    [settled],
   );
   const trace = useQuery({
     queryKey: ["chip", body],

@@ -37,8 +37,8 @@ export function Rates({
   const others = otherCurrencies(plans, base);
   if (others.length === 0) return null;
   const worth = (currency: string) => {
-    const found = rates.find((rate) => rate.startsWith(`${currency}=`));
-    return found ? Number(found.slice(4)) : null;
+    const match = rates.find((rate) => rate.startsWith(`${currency}=`));
+    return match ? Number(match.slice(4)) : null;
   };
   return (
     <div className={styles.rates}>

@@ -26,23 +26,23 @@ type Places = RevisionComparison["racks"];
 
 /** "2 added (R04, R05), 1 moved (R00)"; "unchanged". */
 export function placesText(places: Places): string {
-  const told = (["added", "removed", "moved"] as const).flatMap((how) => {
+  const changes = (["added", "removed", "moved"] as const).flatMap((how) => {
     const { count, names } = places[how];
     if (count === 0) return [];
     const shown = names.slice(0, NAMES_SHOWN);
     return [`${formatCount(count)} ${how} (${shown.join(", ")}${count > shown.length ? ", …" : ""})`];
   });
-  return told.length > 0 ? told.join(", ") : "unchanged";
+  return changes.length > 0 ? changes.join(", ") : "unchanged";
 }
 
 const NAMES_SHOWN = 6;
 
 /** "28 moved, 18 added, 4 kept". */
 export function cablesText({ add, remove, move, keep }: RevisionComparison["cables"]): string {
-  const told = [
+  const changes = [
     [add, "added"],
     [remove, "removed"],
     [move, "moved"],
   ].flatMap(([count, how]) => (count ? [`${formatCount(count as number)} ${how}`] : []));
-  return told.length > 0 ? `${told.join(", ")}, ${formatCount(keep)} kept` : "unchanged";
+  return changes.length > 0 ? `${changes.join(", ")}, ${formatCount(keep)} kept` : "unchanged";
 }

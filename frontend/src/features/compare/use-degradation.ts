@@ -27,10 +27,10 @@ export function useDegradation(refs: ComparedRef[] | undefined) {
     queryKey: ["run-of", hash],
     enabled: hash !== undefined,
     queryFn: async ({ signal }) => {
-      const asked = await take(
+      const previous = await take(
         api.GET("/api/v1/experiments", { params: { query: { content_hash: hash } }, signal }),
       );
-      for (const { id } of asked.items) {
+      for (const { id } of previous.items) {
         const runs = await take(
           api.GET("/api/v1/runs", {
             params: { query: { experiment: id, state: ["succeeded", "running", "queued"], limit: 1 } },

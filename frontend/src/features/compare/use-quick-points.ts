@@ -27,8 +27,8 @@ const bodyOf = ({ id, revision, spec }: ComparedRef, { kind, ratio }: Question):
 /** Points of these plans as they are computed, and the first error. */
 export function useQuickPoints(refs: ComparedRef[] | undefined) {
   const client = useQueryClient();
-  const asked = canonical(refs as never);
-  const [found, setFound] = useState({ asked, points: NOTHING });
+  const key = canonical(refs as never);
+  const [latest, setLatest] = useState({ key, points: NOTHING });
   const [error, setError] = useState<unknown>(null);
   // biome-ignore lint/correctness/useExhaustiveDependencies: `asked` stands for the plans
   useEffect(() => {
@@ -45,19 +45,19 @@ export function useQuickPoints(refs: ComparedRef[] | undefined) {
         });
         if (!current) return;
         const point = { ...question, point: -1, seed: SEED, result } as Question & Point;
-        setFound((before) => ({
-          asked,
-          points: [...(before.asked === asked ? before.points : NOTHING), point],
+        setLatest((before) => ({
+          key,
+          points: [...(before.key === key ? before.points : NOTHING), point],
         }));
       }
     };
-    setFound({ asked, points: NOTHING });
+    setLatest({ key, points: NOTHING });
     all().catch((failed: unknown) => {
       if (current) setError(failed);
     });
     return () => {
       current = false;
     };
-  }, [asked, client]);
-  return { points: found.asked === asked ? found.points : NOTHING, error };
+  }, [key, client]);
+  return { points: latest.key === key ? latest.points : NOTHING, error };
 }

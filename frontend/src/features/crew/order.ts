@@ -9,9 +9,9 @@ import { cableLabel, endName } from "@/shared/plans/names";
  */
 export function pullList(model: PlanModel, rack: number): number[] {
   const { devices, cables } = model;
-  const found = new Set<number>();
+  const touched = new Set<number>();
   for (const device of csrSlice(model.rackDevices, rack))
-    for (const cable of csrSlice(model.deviceCables, device)) found.add(cable);
+    for (const cable of csrSlice(model.deviceCables, device)) touched.add(cable);
   const order = model.scene.bundles.pull_order;
   const key = (cable: number): number[] => {
     const bundle = cables.bundle[cable]!;
@@ -25,7 +25,7 @@ export function pullList(model: PlanModel, rack: number): number[] {
       cable,
     ];
   };
-  return [...found]
+  return [...touched]
     .map((cable) => ({ cable, key: key(cable) }))
     .sort((a, b) => firstDifference(a.key, b.key))
     .map(({ cable }) => cable);

@@ -18,14 +18,14 @@ const prefixOf = (plan: string, revision: number) => `cubeyard.crew.${plan}.${re
  */
 export function readWaiting(store: Storage, plan: string, revision: number): Map<number, Tick> {
   const prefix = prefixOf(plan, revision);
-  const found = new Map<number, Tick>();
+  const ticks = new Map<number, Tick>();
   for (let at = 0; at < store.length; at++) {
     const key = store.key(at)!;
     const cable = key.startsWith(prefix) ? Number(key.slice(prefix.length)) : Number.NaN;
     const tick = Number.isInteger(cable) && cable >= 0 ? parsed(store.getItem(key)) : null;
-    if (tick) found.set(cable, tick);
+    if (tick) ticks.set(cable, tick);
   }
-  return found;
+  return ticks;
 }
 
 function parsed(text: string | null): Tick | null {

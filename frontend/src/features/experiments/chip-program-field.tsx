@@ -70,16 +70,16 @@ function Checked({
   program: string;
   onProgram: (program: string) => void;
 }) {
-  const asked = useSettled(program, TYPING_MS);
+  const settled = useSettled(program, TYPING_MS);
   const spec = useMemo(() => (plan.topology ?? plan) as JsonObject, [plan]);
   const known = typeof plan.id !== "string";
   const checked = useQuery({
-    queryKey: ["chip-check", spec, asked],
+    queryKey: ["chip-check", spec, settled],
     enabled: known,
     placeholderData: keepPreviousData,
     retry: false,
     queryFn: ({ signal }) =>
-      take(api.POST("/api/v1/chip/check", { body: { program: asked, at: { spec } }, signal })),
+      take(api.POST("/api/v1/chip/check", { body: { program: settled, at: { spec } }, signal })),
   });
   const findings = checked.error instanceof ApiError ? checked.error.findings : [];
   return (

@@ -63,8 +63,8 @@ test("a protocol's settings become fields with its own limits and defaults", () 
 });
 
 test("a simulation keeps the question of a prediction, and only the links go", () => {
-  const asked = { ...withSeeds(newDraft(plan), [3, 4]), link_gbps: 10, flow_gigabits: 1 };
-  const packets = withEngine(asked, "packet");
+  const seeded = { ...withSeeds(newDraft(plan), [3, 4]), link_gbps: 10, flow_gigabits: 1 };
+  const packets = withEngine(seeded, "packet");
   expect(packets).toEqual({
     plan,
     workload: { kind: "all-to-all" },
@@ -74,7 +74,7 @@ test("a simulation keeps the question of a prediction, and only the links go", (
     engine: "packet",
     packet: {},
   });
-  expect(withEngine({ ...packets, packet: { subflows: 8 } }, "flow")).toEqual({ ...asked, link_load: true });
+  expect(withEngine({ ...packets, packet: { subflows: 8 } }, "flow")).toEqual({ ...seeded, link_load: true });
   const real = withEngine(packets, "emulation");
   expect(real).not.toHaveProperty("packet");
   expect(engineOf(withEngine(real, "packet"))).toBe("packet");

@@ -58,9 +58,7 @@ export function EstimateView({ draft, estimate }: { draft: Draft; estimate: Esti
     ...(failures.length > 0
       ? [
           failures
-            .map(
-              ({ kind, ratios }) => `${plural(ratios.length, "failure rate")} of ${FAILURE_WORDS[kind].many}`,
-            )
+            .map(({ kind, ratios }) => `${plural(ratios.length, "failure rate")} of ${FAILURE_WORDS[kind]}`)
             .join(" + "),
         ]
       : []),

@@ -119,7 +119,7 @@ function Row({
   onDelete: () => void;
 }) {
   const { id, name, kind, points, created_at } = experiment;
-  const [asked, setAsked] = useState(false);
+  const [confirming, setConfirming] = useState(false);
   return (
     <tr>
       <th scope="row">
@@ -133,8 +133,8 @@ function Row({
       </td>
       <td className={styles.date}>{formatDate(new Date(created_at))}</td>
       <td className={list.actions}>
-        {asked ? (
-          <Button small onClick={onDelete} onBlur={() => setAsked(false)}>
+        {confirming ? (
+          <Button small onClick={onDelete} onBlur={() => setConfirming(false)}>
             Delete with its runs
           </Button>
         ) : (
@@ -150,7 +150,7 @@ function Row({
             <Button small icon="play" onClick={onRun} aria-label={`Run ${name}`}>
               Run
             </Button>{" "}
-            <IconButton small icon="trash" label={`Delete ${name}`} onClick={() => setAsked(true)} />
+            <IconButton small icon="trash" label={`Delete ${name}`} onClick={() => setConfirming(true)} />
           </>
         )}
       </td>

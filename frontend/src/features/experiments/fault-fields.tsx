@@ -39,7 +39,7 @@ export function FaultFields({
     messageAt(messages, `${path}.at_secs`) ??
     messageAt(messages, `${path}.until_secs`) ??
     messageAt(messages, path);
-  const said = message ? `${path}-message` : undefined;
+  const messageId = message ? `${path}-message` : undefined;
   return (
     <fieldset className={styles.fault}>
       <legend className="visually-hidden">{`Fault ${number}`}</legend>
@@ -54,7 +54,7 @@ export function FaultFields({
         <TargetFields
           fault={fault}
           label={label}
-          said={said}
+          messageId={messageId}
           invalid={message !== undefined}
           onChange={(target) => onChange({ ...fault, target })}
         />
@@ -65,7 +65,7 @@ export function FaultFields({
       </div>
       <FaultKindFields number={number} fault={fault} realPackets={realPackets} onChange={onChange} />
       {message && (
-        <p id={said} className={styles.message}>
+        <p id={messageId} className={styles.message}>
           {message}
         </p>
       )}
@@ -77,14 +77,14 @@ export function FaultFields({
 function TargetFields({
   fault,
   label,
-  said,
+  messageId,
   invalid,
   onChange,
 }: {
   fault: JsonObject;
   label: (what: string) => string;
   /** Id of the message about it. */
-  said: string | undefined;
+  messageId: string | undefined;
   invalid: boolean;
   onChange: (target: JsonObject) => void;
 }) {
@@ -97,7 +97,7 @@ function TargetFields({
           <span className={styles.ratio}>
             <NumberInput
               aria-label={label("failure rate in per cent")}
-              describedBy={said}
+              describedBy={messageId}
               value={typeof target.ratio === "number" ? Number((target.ratio * 100).toPrecision(12)) : null}
               onChange={(percent) =>
                 onChange({ ...target, ratio: Number(((percent ?? 0) / 100).toPrecision(12)) })
@@ -111,7 +111,7 @@ function TargetFields({
           <Select
             aria-label={label("kind")}
             value={String(target.kind)}
-            options={FAILURE_KINDS.map((kind) => ({ value: kind, label: FAILURE_WORDS[kind].many }))}
+            options={FAILURE_KINDS.map((kind) => ({ value: kind, label: FAILURE_WORDS[kind] }))}
             onChange={(kind) => onChange({ ...target, kind: kind as FailureKind })}
           />
         </>
@@ -119,7 +119,7 @@ function TargetFields({
       {form === "names" && (
         <ReadInput<string[]>
           aria-label={label("names")}
-          aria-describedby={said}
+          aria-describedby={messageId}
           invalid={invalid}
           value={Array.isArray(target.names) ? (target.names as string[]) : []}
           text={(names) => names.join(" ")}
@@ -131,7 +131,7 @@ function TargetFields({
       {form === "words" && (
         <TextInput
           aria-label={label("selector")}
-          aria-describedby={said}
+          aria-describedby={messageId}
           aria-invalid={invalid || undefined}
           value={typeof target.selector === "string" ? target.selector : ""}
           placeholder="10% of level-1 switches"

@@ -81,7 +81,7 @@ function HypothesisFields({
   const name = metricOf(stated);
   const metric = METRICS[name];
   const engine = engineOf(draft);
-  const said = (field: string) =>
+  const messageOf = (field: string) =>
     messageAt(messages, `hypotheses.${number - 1}.${field}`) ??
     (number === 1 ? messageAt(messages, `emulation.hypothesis.${field}`) : undefined);
   const known = metricsOf(engine);
@@ -100,11 +100,11 @@ function HypothesisFields({
         />
         <IconButton small icon="close" label={`Remove hypothesis ${number}`} onClick={onRemove} />
       </div>
-      {said("metric") && <p className={styles.message}>{said("metric")}</p>}
+      {messageOf("metric") && <p className={styles.message}>{messageOf("metric")}</p>}
       <Field
         label={metric.most ? "Stays at most" : "Stays at least"}
         controlWidth={120}
-        message={said("bound")}
+        message={messageOf("bound")}
       >
         {({ id, describedBy }) => (
           <NumberInput
@@ -122,7 +122,7 @@ function HypothesisFields({
         )}
       </Field>
       {engine === "emulation" && (
-        <DurationFields stated={stated} message={said("for_secs")} change={change} />
+        <DurationFields stated={stated} message={messageOf("for_secs")} change={change} />
       )}
     </fieldset>
   );

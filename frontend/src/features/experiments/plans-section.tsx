@@ -30,10 +30,10 @@ export function PlansSection({
 }) {
   const chosen = new Set(plans.map(planKey));
   // The estimate of a plan stays valid while the next one is loading.
-  const told = useRef(new Map<string, Estimate["topologies"][number]>()).current;
+  const estimates = useRef(new Map<string, Estimate["topologies"][number]>()).current;
   if (estimate?.topologies.length === plans.length)
     plans.forEach((plan, at) => {
-      told.set(planKey(plan), estimate.topologies[at]!);
+      estimates.set(planKey(plan), estimate.topologies[at]!);
     });
   const entries = (act: (plan: JsonObject) => void) =>
     choices.groups
@@ -49,7 +49,7 @@ export function PlansSection({
     <Section title={plans.length === 1 ? "Plan" : `Plans to compare`}>
       <ul className={styles.plans}>
         {plans.map((plan, at) => {
-          const known = told.get(planKey(plan));
+          const known = estimates.get(planKey(plan));
           const message = messageAt(messages, `axes.topologies.${at}`);
           const name = known?.name ?? choices.nameOf(plan, known?.title);
           return (

@@ -54,7 +54,7 @@ export function SweepSection({
                   )
                 }
               />
-              {FAILURE_WORDS[kind].many}
+              {FAILURE_WORDS[kind]}
             </label>
           ))}
         </fieldset>

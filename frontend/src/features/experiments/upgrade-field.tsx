@@ -68,12 +68,12 @@ export default function UpgradeField({
               })),
             ]}
             onChange={(name) => {
-              const found = upgrades.find((upgrade) => upgrade.name === name);
+              const match = upgrades.find((upgrade) => upgrade.name === name);
               onChange(
                 withEmulation(
                   draft,
                   "upgrade",
-                  found?.to ? { ...kept(upgrade), to: found.to as JsonObject } : undefined,
+                  match?.to ? { ...kept(upgrade), to: match.to as JsonObject } : undefined,
                 ),
               );
             }}

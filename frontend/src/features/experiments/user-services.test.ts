@@ -66,8 +66,8 @@ test("files that cannot be sent are refused with what to do", () => {
 
 test("a draft without services is what it was, and a link has no modules", () => {
   expect(withServices(draft, [])).toEqual(draft);
-  const one = withServices(draft, [{ name: "a", id: 256, module: "AA==" }]);
-  expect(servicesOf(withoutModules(one))).toEqual([{ name: "a", id: 256 }]);
+  const stored = withServices(draft, [{ name: "a", id: 256, module: "AA==" }]);
+  expect(servicesOf(withoutModules(stored))).toEqual([{ name: "a", id: 256 }]);
   expect(withoutModules(draft)).toEqual(draft);
   expect(servicesOf({ ...draft, emulation: { services: [1] } } as Draft)).toEqual([]);
 });

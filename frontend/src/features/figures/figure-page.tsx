@@ -32,11 +32,11 @@ export default function FigurePage() {
 }
 
 function FigureView({ id }: { id: string }) {
-  const [asked, setAsked] = useState<Asked>({ seeds: null, whole: false });
-  const run = useFigureRun(id, asked);
+  const [options, setOptions] = useState<RunOptions>({ seeds: null, whole: false });
+  const run = useFigureRun(id, options);
   const { query, figure, shown, now, busy, problem } = run;
   useTitle(figure?.title ?? "Figure");
-  useFigureScreen(id, asked, run);
+  useFigureScreen(id, options, run);
 
   return (
     <Shell
@@ -65,7 +65,7 @@ function FigureView({ id }: { id: string }) {
           <Skeletons count={10} />
         ) : (
           <>
-            <FigureHead figure={figure} run={run} asked={asked} onAsk={setAsked} />
+            <FigureHead figure={figure} run={run} options={options} onAsk={setOptions} />
             <p className={styles.origin} data-testid="origin">
               {shown?.partial
                 ? "The run under way, as far as it is. The verdicts are of the last result."
@@ -91,7 +91,7 @@ function FigureView({ id }: { id: string }) {
 }
 
 /** The figure with its latest run: the actions that start and cancel it, and the partial result. */
-function useFigureRun(id: string, asked: Asked) {
+function useFigureRun(id: string, options: RunOptions) {
   const client = useQueryClient();
   const query = useQuery({
     queryKey: ["figure", id],
@@ -109,7 +109,7 @@ function useFigureRun(id: string, asked: Asked) {
       take(
         api.POST("/api/v1/figures/{id}/runs", {
           params: { path: { id } },
-          body: requestOf(asked),
+          body: requestOf(options),
         }),
       ),
     onSuccess: setRun,
@@ -152,7 +152,7 @@ function useFigureRun(id: string, asked: Asked) {
 type FigureRun = ReturnType<typeof useFigureRun>;
 
 /** The figure as REST calls, and its command in the palette. */
-function useFigureScreen(id: string, asked: Asked, { latest, busy, start }: FigureRun): void {
+function useFigureScreen(id: string, options: RunOptions, { latest, busy, start }: FigureRun): void {
   const requests = useMemo<ScreenRequest[]>(
     () => [
       { title: "This figure", method: "GET", path: `/api/v1/figures/${id}` },
@@ -160,7 +160,7 @@ function useFigureScreen(id: string, asked: Asked, { latest, busy, start }: Figu
         title: "Run this figure again",
         method: "POST",
         path: `/api/v1/figures/${id}/runs`,
-        body: requestOf(asked) as Json,
+        body: requestOf(options) as Json,
       },
       ...(latest
         ? ([
@@ -169,7 +169,7 @@ function useFigureScreen(id: string, asked: Asked, { latest, busy, start }: Figu
           ] as const)
         : []),
     ],
-    [id, asked, latest],
+    [id, options, latest],
   );
   useScreen(requests);
   const { mutate: run } = start;
@@ -183,7 +183,7 @@ function useFigureScreen(id: string, asked: Asked, { latest, busy, start }: Figu
   useCommands("figure", commands);
 }
 
-function FigureHead({ figure, run, asked, onAsk }: { figure: Figure; run: FigureRun } & AskProps) {
+function FigureHead({ figure, run, options, onAsk }: { figure: Figure; run: FigureRun } & AskProps) {
   return (
     <div className={styles.head}>
       <div>
@@ -196,35 +196,35 @@ function FigureHead({ figure, run, asked, onAsk }: { figure: Figure; run: Figure
       {figure.result && <FidelityNote result={figure.result} />}
       <VerdictSummary figure={figure} />
       <span className={styles.space} />
-      <RunForm figure={figure} run={run} asked={asked} onAsk={onAsk} />
+      <RunForm figure={figure} run={run} options={options} onAsk={onAsk} />
     </div>
   );
 }
 
 /** The options for running a figure. */
-interface Asked {
+interface RunOptions {
   /** Null for the figure's default. */
   seeds: number | null;
   /** All of the paper's data, for a figure that simulates a part of it otherwise. */
   whole: boolean;
 }
 
-const requestOf = ({ seeds, whole }: Asked) => ({
+const requestOf = ({ seeds, whole }: RunOptions) => ({
   ...(seeds !== null && { seeds }),
   whole,
 });
 
 interface AskProps {
-  asked: Asked;
-  onAsk: (asked: Asked) => void;
+  options: RunOptions;
+  onAsk: (options: RunOptions) => void;
 }
 
-function RunForm({ figure, run, asked, onAsk }: { figure: Figure; run: FigureRun } & AskProps) {
+function RunForm({ figure, run, options, onAsk }: { figure: Figure; run: FigureRun } & AskProps) {
   const { latest, busy, start, cancel } = run;
   const [unreadable, setUnreadable] = useState(0);
   const seedsId = useId();
   const dataId = useId();
-  const expected = asked.whole ? figure.whole_secs : figure.expected_secs;
+  const expected = options.whole ? figure.whole_secs : figure.expected_secs;
   return (
     <UnreadableInputs onCount={setUnreadable}>
       <form
@@ -240,8 +240,8 @@ function RunForm({ figure, run, asked, onAsk }: { figure: Figure; run: FigureRun
             <span className={styles.seeds}>
               <NumberInput
                 id={seedsId}
-                value={asked.seeds}
-                onChange={(seeds) => onAsk({ ...asked, seeds })}
+                value={options.seeds}
+                onChange={(seeds) => onAsk({ ...options, seeds })}
                 integer
                 optional
                 min={1}
@@ -257,8 +257,8 @@ function RunForm({ figure, run, asked, onAsk }: { figure: Figure; run: FigureRun
             <Select
               id={dataId}
               width={150}
-              value={asked.whole ? "whole" : "part"}
-              onChange={(value) => onAsk({ ...asked, whole: value === "whole" })}
+              value={options.whole ? "whole" : "part"}
+              onChange={(value) => onAsk({ ...options, whole: value === "whole" })}
               options={[
                 { value: "part", label: `1/${figure.parts} of the paper’s` },
                 { value: "whole", label: "all of the paper’s" },
@@ -269,7 +269,7 @@ function RunForm({ figure, run, asked, onAsk }: { figure: Figure; run: FigureRun
         <Button type="submit" look="primary" icon="play" disabled={busy || unreadable > 0}>
           {figure.result_from === "run" ? "Run again" : "Run"}
         </Button>
-        {!busy && expected !== null && asked.seeds === null && (
+        {!busy && expected !== null && options.seeds === null && (
           <span className="muted plain">{aboutText(expected)}</span>
         )}
         {busy && latest && !isOver(latest.state) && (

@@ -273,13 +273,13 @@ export function looksOf(names: readonly string[]): number[] {
   let free = Math.max(0, ...looks.map((look) => look + 1));
   return names.map((name) => {
     if (!PAPER.test(name)) return looks[ours.indexOf(name)]!;
-    const said = name.replace(PAPER, "").toLowerCase();
+    const title = name.replace(PAPER, "").toLowerCase();
     const of = ours
       .map((line, at) => ({ line: line.toLowerCase(), at }))
-      .filter(({ line }) => said === line || said.startsWith(`${line} `) || line.startsWith(`${said},`))
+      .filter(({ line }) => title === line || title.startsWith(`${line} `) || line.startsWith(`${title},`))
       // If several lines start with the paper's name ("A, measured", "A, ideal fluid"), take the
       // first; otherwise the longest match.
-      .sort((a, b) => Math.min(b.line.length, said.length) - Math.min(a.line.length, said.length))[0];
+      .sort((a, b) => Math.min(b.line.length, title.length) - Math.min(a.line.length, title.length))[0];
     return of ? looks[of.at]! : free++;
   });
 }

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { afterEvent, ended, type Told } from "@/shared/answers/answer-stream";
+import { afterEvent, ended, type Received } from "@/shared/answers/answer-stream";
 import { bandSeries, computedSeries, fallenSeries } from "./curves";
 import { initial, messageOf, questionOf } from "./question";
 import { EMPTY, LIFE, type LifeDocument, type LifeState } from "./use-life";
 
-const after = (state: LifeState, told: Told) => afterEvent(LIFE, state, told);
+const after = (state: LifeState, received: Received) => afterEvent(LIFE, state, received);
 
 const plan = { topology: { family: "bcube", n: 4, k: 1 } };
 
@@ -40,15 +40,15 @@ describe("the stream", () => {
   const running = { ...EMPTY, state: "running" as const };
 
   test("curves come policy by policy, the document last", () => {
-    const told = [
+    const received = [
       { event: "plan", data: { title: "BCube" } },
       { event: "servers", data: { policy: 0, curves: "a" } },
       { event: "servers", data: { policy: 1, curves: "b" } },
     ].reduce(after, running);
-    expect([told.state, told.plan?.title, told.curves]).toEqual(["running", "BCube", ["a", "b"]]);
-    expect(after(told, { event: "result", data: {} }).state).toBe("done");
-    expect(ended(LIFE, told).state).toBe("failed");
-    expect(ended(LIFE, { ...told, state: "cancelled" }).state).toBe("cancelled");
+    expect([received.state, received.plan?.title, received.curves]).toEqual(["running", "BCube", ["a", "b"]]);
+    expect(after(received, { event: "result", data: {} }).state).toBe("done");
+    expect(ended(LIFE, received).state).toBe("failed");
+    expect(ended(LIFE, { ...received, state: "cancelled" }).state).toBe("cancelled");
   });
 });
 

@@ -69,6 +69,6 @@ export function questionOf(values: Values, plan: LifeQuestion["plan"]): LifeQues
 
 /** The error of a field, by the engine's field names. */
 export const messageOf = (field: string, findings: readonly Finding[]): string | undefined => {
-  const found = findings.find(({ where }) => where === field || where.endsWith(`.${field}`));
-  return found && `${found.message} ${found.hint}`;
+  const match = findings.find(({ where }) => where === field || where.endsWith(`.${field}`));
+  return match && `${match.message} ${match.hint}`;
 };

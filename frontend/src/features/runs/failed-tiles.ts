@@ -16,7 +16,7 @@ export function failedTiles({ kind, ratio, result: { failures } }: Point): Tile[
     {
       name: "Failed",
       value: "none",
-      note: ` ${ratioText(ratio)} of these ${FAILURE_WORDS[kind].many} is none`,
+      note: ` ${ratioText(ratio)} of these ${FAILURE_WORDS[kind]} is none`,
     },
   ];
 }

@@ -24,7 +24,7 @@ export function HeatPanel(props: HeatPanelProps) {
   const spec = specOfTopology(experiment, point.topology);
   const [wanted, setWanted] = useState(false);
   // The same question once more, with its links: the seed makes it the same answer.
-  const asked = useQuery({
+  const query = useQuery({
     queryKey: ["links", experiment.id, point.point],
     enabled: wanted && !kept,
     queryFn: async ({ signal }) => {
@@ -52,13 +52,13 @@ export function HeatPanel(props: HeatPanelProps) {
     staleTime: Number.POSITIVE_INFINITY,
     retry: false,
   });
-  const load = kept ?? asked.data;
+  const load = kept ?? query.data;
   return (
     <Block label="Links" aside={`load per link, ${pointText(point)}`}>
       {load ? (
         <LinkPictures {...props} spec={spec} load={load} />
-      ) : asked.isError ? (
-        <ProblemView error={asked.error} onRetry={() => void asked.refetch()} />
+      ) : query.isError ? (
+        <ProblemView error={query.error} onRetry={() => void query.refetch()} />
       ) : wanted ? (
         <Skeleton height={320} />
       ) : (

@@ -15,7 +15,7 @@ import { type Tile, Tiles } from "./tiles";
 
 /** "switches 10 %, seed 7": which point of the sweep this is. */
 export function pointText({ kind, ratio, seed }: Pick<Point, "kind" | "ratio" | "seed">): string {
-  const failed = kind === null ? "" : `${ratioText(ratio)} of ${FAILURE_WORDS[kind].many} failed, `;
+  const failed = kind === null ? "" : `${ratioText(ratio)} of ${FAILURE_WORDS[kind]} failed, `;
   return `${failed}seed ${seed}`;
 }
 

@@ -80,14 +80,14 @@ export function completionSeries(result: SoFar): LineSeries[] {
 }
 
 /** The share of answered requests by latency; nothing without requests. */
-export function latencySeries({ latency_distribution: told }: SoFar): LineSeries[] {
-  if (!told || told.secs.length === 0) return [];
+export function latencySeries({ latency_distribution: latency }: SoFar): LineSeries[] {
+  if (!latency || latency.secs.length === 0) return [];
   return [
     {
       id: "latency",
       label: "Simulated",
       steps: true,
-      points: [{ x: 0, y: 0 }, ...told.secs.map((x, at) => ({ x, y: told.share[at] ?? 1 }))],
+      points: [{ x: 0, y: 0 }, ...latency.secs.map((x, at) => ({ x, y: latency.share[at] ?? 1 }))],
     },
   ];
 }

@@ -42,7 +42,7 @@ export function PointsTable({
         title: "Failed",
         width: 128,
         text: (row) =>
-          at(row).kind ? `${ratioText(at(row).ratio)} of ${FAILURE_WORDS[at(row).kind!].many}` : "–",
+          at(row).kind ? `${ratioText(at(row).ratio)} of ${FAILURE_WORDS[at(row).kind!]}` : "–",
         sort: (row) => at(row).ratio ?? 0,
       },
       {

@@ -30,7 +30,7 @@ export function seedsText({ seeds, axes }: Experiment): string {
 }
 
 function targetText({ target }: Fault): string {
-  if ("ratio" in target) return `${ratioText(target.ratio)} of ${FAILURE_WORDS[target.kind].many}`;
+  if ("ratio" in target) return `${ratioText(target.ratio)} of ${FAILURE_WORDS[target.kind]}`;
   if ("selector" in target) return target.selector;
   const shown = target.names.slice(0, 6).join(", ");
   return target.names.length > 6 ? `${shown} and ${plural(target.names.length - 6, "other")}` : shown;
@@ -97,7 +97,7 @@ export function Question({ experiment }: { experiment: Experiment }) {
             ))}
             {failureAxes(axes).map(({ kind, ratios }) => (
               <div key={kind}>
-                {FAILURE_WORDS[kind].many}
+                {FAILURE_WORDS[kind]}
                 <span className="muted plain">
                   {` ${ratioText(Math.min(...ratios))} to ${ratioText(Math.max(...ratios))}, ${plural(ratios.length, "ratio")}`}
                 </span>

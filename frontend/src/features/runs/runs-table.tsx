@@ -41,7 +41,7 @@ export function RunsTable({
 
 function RunRow({ run, onCancel, onDelete }: { run: Run; onCancel: () => void; onDelete: () => void }) {
   const over = isOver(run.state);
-  const [asked, setAsked] = useState(false);
+  const [confirming, setConfirming] = useState(false);
   return (
     <tr>
       <th scope="row">
@@ -74,12 +74,12 @@ function RunRow({ run, onCancel, onDelete }: { run: Run; onCancel: () => void; o
           <Button small onClick={onCancel} aria-label={`Cancel ${run.title}`}>
             Cancel
           </Button>
-        ) : asked ? (
-          <Button small onClick={onDelete} onBlur={() => setAsked(false)}>
+        ) : confirming ? (
+          <Button small onClick={onDelete} onBlur={() => setConfirming(false)}>
             Delete permanently
           </Button>
         ) : (
-          <IconButton small icon="trash" label={`Delete ${run.title}`} onClick={() => setAsked(true)} />
+          <IconButton small icon="trash" label={`Delete ${run.title}`} onClick={() => setConfirming(true)} />
         )}
       </td>
     </tr>

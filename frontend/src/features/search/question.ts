@@ -74,6 +74,6 @@ export function messageOf(
   index: number,
   findings: readonly { where: string; message: string; hint: string }[],
 ) {
-  const found = findings.find(({ where }) => where.startsWith(`constraints[${index}]`));
-  return found ? `${found.message} ${found.hint}` : undefined;
+  const match = findings.find(({ where }) => where.startsWith(`constraints[${index}]`));
+  return match ? `${match.message} ${match.hint}` : undefined;
 }

@@ -16,17 +16,20 @@ const running = { ...EMPTY, state: "running" as const };
 
 describe("the front while it is searched", () => {
   test("a point that another replaces stays beside the front", () => {
-    const one = withPoint(running, { point: point(1), on_front: true, replaces: [] });
-    const two = withPoint(one, { point: point(2), on_front: true, replaces: [1] });
-    const three = withPoint(two, { point: point(3, false), on_front: false, replaces: [] });
+    const first = withPoint(running, { point: point(1), on_front: true, replaces: [] });
+    const second = withPoint(first, { point: point(2), on_front: true, replaces: [1] });
+    const three = withPoint(second, { point: point(3, false), on_front: false, replaces: [] });
     expect(three.front.map(({ number }) => number)).toEqual([2]);
     expect(three.others.map(({ number }) => number)).toEqual([1, 3]);
   });
 
   test("a stream that ends without a result has failed; with a result the search is done", () => {
     expect(ended(SEARCH, running).state).toBe("failed");
-    const told = afterEvent(SEARCH, running, { event: "result", data: { front: [point(1)], others: [] } });
-    expect(ended(SEARCH, told).state).toBe("done");
+    const received = afterEvent(SEARCH, running, {
+      event: "result",
+      data: { front: [point(1)], others: [] },
+    });
+    expect(ended(SEARCH, received).state).toBe("done");
     expect(ended(SEARCH, { ...running, state: "cancelled" }).state).toBe("cancelled");
   });
 });

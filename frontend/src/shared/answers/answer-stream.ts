@@ -13,7 +13,7 @@ export interface Answering {
   findings: Finding[];
 }
 
-export interface Told {
+export interface Received {
   event: string;
   // biome-ignore lint/suspicious/noExplicitAny: each kind of event has its own fields
   data: any;
@@ -24,7 +24,7 @@ export interface AnswerStream<State extends Answering> {
   /** Before the first question. */
   empty: State;
   /** The state after one of its own events; `problem` events are handled for all kinds. */
-  after: (state: State, told: Told) => State;
+  after: (state: State, received: Received) => State;
   /** The message if the server disconnects before the end. */
   unfinished: string;
 }
@@ -50,9 +50,9 @@ export function useAnswerStream<Question, State extends Answering>(stream: Answe
       try {
         for await (const events of readEvents(stream.address, 0, own.signal, question)) {
           if (own.signal.aborted) return;
-          const told = events.map(({ event, data }) => ({ event, data: JSON.parse(data) }));
-          if (told.length > 0)
-            setState((before) => told.reduce((so, item) => afterEvent(stream, so, item), before));
+          const received = events.map(({ event, data }) => ({ event, data: JSON.parse(data) }));
+          if (received.length > 0)
+            setState((before) => received.reduce((so, item) => afterEvent(stream, so, item), before));
         }
         setState((before) => ended(stream, before));
       } catch (error) {
@@ -70,10 +70,15 @@ export function useAnswerStream<Question, State extends Answering>(stream: Answe
 export function afterEvent<State extends Answering>(
   stream: AnswerStream<State>,
   state: State,
-  told: Told,
+  received: Received,
 ): State {
-  if (told.event !== "problem") return stream.after(state, told);
-  return { ...state, state: "failed", error: new Error(told.data.detail), findings: told.data.findings };
+  if (received.event !== "problem") return stream.after(state, received);
+  return {
+    ...state,
+    state: "failed",
+    error: new Error(received.data.detail),
+    findings: received.data.findings,
+  };
 }
 
 /**

@@ -48,7 +48,7 @@ export function RatioCharts({
             names,
             ratios,
           )}
-          xLabel={`failed ${FAILURE_WORDS[kind].many}`}
+          xLabel={`failed ${FAILURE_WORDS[kind]}`}
           yLabel={metric.unit}
           xFormat={ratioText}
           yFormat={metric.format}

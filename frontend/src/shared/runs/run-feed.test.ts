@@ -43,28 +43,28 @@ async function follow(connections: Connection[]) {
 }
 
 test("a lost connection is taken up after the last frame, and no frame counts twice", async () => {
-  const told = await follow([
+  const followed = await follow([
     { pieces: [[state(1, "running"), point(2)], [], [point(3)]], end: new UnreachableError() },
     { pieces: [], end: new UnreachableError() },
     { pieces: [[point(3), point(4)], [state(5, "succeeded")]], end: "ended" },
   ]);
-  expect(told.begins).toEqual([0, 3, 3]);
-  expect(told.frames.filter((data) => /^\d$/.test(data))).toEqual(["2", "3", "4"]);
-  expect(told.states).toEqual(["connecting", "live", "lost", "live", "over"]);
-  expect(told.waits).toEqual([retryMs(0), retryMs(1)]);
+  expect(followed.begins).toEqual([0, 3, 3]);
+  expect(followed.frames.filter((data) => /^\d$/.test(data))).toEqual(["2", "3", "4"]);
+  expect(followed.states).toEqual(["connecting", "live", "lost", "live", "over"]);
+  expect(followed.waits).toEqual([retryMs(0), retryMs(1)]);
 });
 
 test("a stream that ends before the run does is asked again; what was received already is over", async () => {
-  const told = await follow([
+  const followed = await follow([
     { pieces: [[state(1, "running")]], end: "ended" },
     { pieces: [], end: "over" },
   ]);
-  expect(told.begins).toEqual([0, 1]);
-  expect(told.states.at(-1)).toBe("over");
+  expect(followed.begins).toEqual([0, 1]);
+  expect(followed.states.at(-1)).toBe("over");
 });
 
 test("the server's refusal is final", async () => {
   const refusal = new ApiError({ status: 404, title: "Not found", detail: "no run" } as never);
-  const told = await follow([{ pieces: [], end: refusal }]);
-  expect(told.states).toEqual(["connecting", "refused"]);
+  const followed = await follow([{ pieces: [], end: refusal }]);
+  expect(followed.states).toEqual(["connecting", "refused"]);
 });

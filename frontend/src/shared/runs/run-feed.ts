@@ -94,7 +94,7 @@ export function useRunFeed<T>(
   initial: T,
   reduce: (state: T, events: readonly ServerEvent[]) => T,
 ): { value: T; feed: FeedState; error: unknown } {
-  const [told, setTold] = useState<{ path: string | null; value: T; feed: FeedState; error: unknown }>({
+  const [state, setState] = useState<{ path: string | null; value: T; feed: FeedState; error: unknown }>({
     path,
     value: initial,
     feed: "connecting",
@@ -114,9 +114,9 @@ export function useRunFeed<T>(
       timer = undefined;
       if (waiting.length > 0) value = latest.current.reduce(value, waiting);
       waiting = [];
-      setTold({ path, value, feed, error });
+      setState({ path, value, feed, error });
     };
-    setTold({ path, value, feed, error });
+    setState({ path, value, feed, error });
     const stop = followRun(path, {
       onEvents: (events) => {
         waiting.push(...events);
@@ -133,5 +133,5 @@ export function useRunFeed<T>(
       clearTimeout(timer);
     };
   }, [path]);
-  return told.path === path ? told : { value: initial, feed: "connecting", error: null };
+  return state.path === path ? state : { value: initial, feed: "connecting", error: null };
 }

@@ -239,7 +239,7 @@ function RunControls({
   basis: "modelled" | "measured";
 }) {
   const { cancel, again, remove } = orders;
-  const [asked, setAsked] = useState(false);
+  const [confirming, setConfirming] = useState(false);
   return (
     <>
       {!over && (
@@ -258,17 +258,17 @@ function RunControls({
         </Button>
       )}
       {over &&
-        (asked ? (
+        (confirming ? (
           <>
             <Button disabled={remove.isPending} onClick={() => remove.mutate()}>
               Delete permanently
             </Button>
-            <Button look="quiet" onClick={() => setAsked(false)}>
+            <Button look="quiet" onClick={() => setConfirming(false)}>
               Keep
             </Button>
           </>
         ) : (
-          <IconButton icon="trash" label="Delete this run" onClick={() => setAsked(true)} />
+          <IconButton icon="trash" label="Delete this run" onClick={() => setConfirming(true)} />
         ))}
     </>
   );

@@ -268,11 +268,11 @@ export function ratioText(share: number | null): string {
   return formatPercent(share, whole ? 0 : 1);
 }
 
-export const FAILURE_WORDS: Record<FailureKind, { one: string; many: string }> = {
-  server: { one: "Server", many: "servers" },
-  switch: { one: "Switch", many: "switches" },
-  link: { one: "Link", many: "links" },
-  rack: { one: "Rack", many: "racks" },
+export const FAILURE_WORDS: Record<FailureKind, string> = {
+  server: "servers",
+  switch: "switches",
+  link: "links",
+  rack: "racks",
 };
 
 /** The kinds of failure that a sweep goes through, one after the other. */

@@ -14,10 +14,10 @@ export default function Palette() {
   const id = useId();
   const close = () => useRegistry.setState({ palette: false });
 
-  const found = useMemo(() => commandsFor([...sources.values()], query), [sources, query]);
-  const at = Math.min(active, found.length - 1);
+  const matches = useMemo(() => commandsFor([...sources.values()], query), [sources, query]);
+  const at = Math.min(active, matches.length - 1);
   const move = (to: number) => {
-    const next = Math.max(0, Math.min(found.length - 1, to));
+    const next = Math.max(0, Math.min(matches.length - 1, to));
     setActive(next);
     list.current?.querySelectorAll("[role=option]")[next]?.scrollIntoView({ block: "nearest" });
   };
@@ -40,7 +40,7 @@ export default function Palette() {
             role="combobox"
             aria-expanded="true"
             aria-controls={`${id}-list`}
-            aria-activedescendant={found.length > 0 ? `${id}-${at}` : undefined}
+            aria-activedescendant={matches.length > 0 ? `${id}-${at}` : undefined}
             aria-autocomplete="list"
             autoComplete="off"
             spellCheck={false}
@@ -53,7 +53,7 @@ export default function Palette() {
             onKeyDown={(event) => {
               if (event.key === "ArrowDown") move(at + 1);
               else if (event.key === "ArrowUp") move(at - 1);
-              else if (event.key === "Enter") run(found[at]);
+              else if (event.key === "Enter") run(matches[at]);
               else return;
               event.preventDefault();
             }}
@@ -67,7 +67,7 @@ export default function Palette() {
           aria-label="Commands"
           tabIndex={-1}
         >
-          {found.map((command, index) => (
+          {matches.map((command, index) => (
             <Option
               key={command.id}
               id={`${id}-${index}`}
@@ -78,7 +78,7 @@ export default function Palette() {
             />
           ))}
         </div>
-        {found.length === 0 && <p className={styles.none}>No results for “{query}”</p>}
+        {matches.length === 0 && <p className={styles.none}>No results for “{query}”</p>}
       </div>
     </ModalDialog>
   );

@@ -11,7 +11,7 @@ import { type InjectionProps, useInjection } from "./use-injection";
 
 export function BreakPanel({ runId, network, draft, onDraft, enabled, onTargets }: InjectionProps) {
   const [unreadable, setUnreadable] = useState(0);
-  const { asked, preview, refused, inject, error } = useInjection({
+  const { request, preview, refused, inject, error } = useInjection({
     runId,
     network,
     draft,
@@ -19,7 +19,7 @@ export function BreakPanel({ runId, network, draft, onDraft, enabled, onTargets 
     enabled,
     onTargets,
   });
-  const blocked = !enabled || asked === null || unreadable > 0;
+  const blocked = !enabled || request === null || unreadable > 0;
   return (
     <form
       className={styles.break}
@@ -35,7 +35,7 @@ export function BreakPanel({ runId, network, draft, onDraft, enabled, onTargets 
       <Impact
         network={network}
         enabled={enabled}
-        chosen={asked !== null}
+        chosen={request !== null}
         preview={preview}
         failed={error !== null}
       />

@@ -22,8 +22,8 @@ export interface InjectionProps {
 
 export function useInjection({ runId, network, draft, onDraft, enabled, onTargets }: InjectionProps) {
   const [sent, setSent] = useState(0);
-  const asked = useMemo(() => liveFaultOf(network, draft), [network, draft]);
-  const settled = useSettled(asked, QUIET_MS);
+  const request = useMemo(() => liveFaultOf(network, draft), [network, draft]);
+  const settled = useSettled(request, QUIET_MS);
   const preview = useQuery({
     queryKey: ["blast", runId, JSON.stringify(settled), sent],
     enabled: enabled && settled !== null,
@@ -40,19 +40,19 @@ export function useInjection({ runId, network, draft, onDraft, enabled, onTarget
   });
   const inject = useMutation({
     mutationFn: () =>
-      take(api.POST("/api/v1/runs/{id}/faults", { params: { path: { id: runId } }, body: asked! })),
+      take(api.POST("/api/v1/runs/{id}/faults", { params: { path: { id: runId } }, body: request! })),
     onSuccess: () => {
       useGuide.getState().reach("pull");
       setSent((count) => count + 1);
       onDraft({ ...draft, target: null, words: "" });
     },
   });
-  const current = settled === asked ? preview.data : undefined;
+  const current = settled === request ? preview.data : undefined;
   useEffect(() => {
     const targets = (current?.targets ?? []).flatMap(({ name }) => network.byName.get(name) ?? []);
     onTargets(targets.length > 0 ? targets : draft.target ? [draft.target] : []);
   }, [current, network, draft.target, onTargets]);
 
-  const error = inject.error ?? (settled === asked ? preview.error : null);
-  return { asked, preview: current, refused: preview.isError, inject, error };
+  const error = inject.error ?? (settled === request ? preview.error : null);
+  return { request, preview: current, refused: preview.isError, inject, error };
 }

@@ -34,18 +34,18 @@ export const NOTHING: Stream = { packets: 0, bytes: 0, items: [], end: null, mis
 /** A stream with one event more. */
 export function withEvent(stream: Stream, event: ServerEvent): Stream {
   if (event.event === "end") {
-    const said: End = JSON.parse(event.data);
-    return { ...stream, packets: said.packets, end: said.reason, missed: said.missed };
+    const data: End = JSON.parse(event.data);
+    return { ...stream, packets: data.packets, end: data.reason, missed: data.missed };
   }
   if (event.event !== "packets") return stream;
-  const said: News = JSON.parse(event.data);
+  const data: News = JSON.parse(event.data);
   // If there are many packets, only the last ones are sent; they are the last of the count.
-  const first = said.packets - said.items.length + 1;
-  const items = said.items.map((item, i) => ({ ...item, number: first + i }));
+  const first = data.packets - data.items.length + 1;
+  const items = data.items.map((item, i) => ({ ...item, number: first + i }));
   return {
     ...stream,
-    packets: said.packets,
-    bytes: said.size_bytes,
+    packets: data.packets,
+    bytes: data.size_bytes,
     items: [...stream.items, ...items].slice(-MAX_SHOWN),
   };
 }

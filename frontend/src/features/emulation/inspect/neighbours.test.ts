@@ -14,8 +14,11 @@ const NETWORK = networkOf({
 
 test("a server's neighbours are those at its switch and those at the far end of its direct cables", () => {
   for (let row = 0; row < NETWORK.servers; row++) {
-    const found = neighboursOf(emptySession({ state: "running" } as Run), NETWORK, row, 0);
-    const [direct, shared] = [found.filter(({ by }) => by === null), found.filter(({ by }) => by !== null)];
+    const neighbours = neighboursOf(emptySession({ state: "running" } as Run), NETWORK, row, 0);
+    const [direct, shared] = [
+      neighbours.filter(({ by }) => by === null),
+      neighbours.filter(({ by }) => by !== null),
+    ];
     // In a DCell(4, 1), a server shares its switch with three others and has one cable to another
     // group. [dcell §3.1]
     expect(shared).toHaveLength(3);

@@ -17,25 +17,25 @@ interface Neighbour {
  */
 export function neighboursOf(session: Session, network: Network, row: number, at: number): Neighbour[] {
   const id = network.frame.servers.id[row];
-  const told = new Map<number, { alive: boolean; since: number; cause: string | null }>();
+  const latest = new Map<number, { alive: boolean; since: number; cause: string | null }>();
   for (const event of session.events)
     if (
       event.server === id &&
       event.at_secs <= at &&
       (event.kind === "neighbour-dead" || event.kind === "neighbour-alive")
     )
-      told.set(event.neighbour, {
+      latest.set(event.neighbour, {
         alive: event.kind === "neighbour-alive",
         since: event.at_secs,
         cause: event.kind === "neighbour-dead" ? event.cause : null,
       });
-  const found: Neighbour[] = [];
+  const neighbours: Neighbour[] = [];
   const other = (link: number, node: number) =>
     network.a[link] === node ? network.b[link]! : network.a[link]!;
   const add = (server: number, by: number | null, link: number) => {
-    const said = told.get(network.frame.servers.id[server]!);
-    const { alive, since, cause } = said ?? { alive: true, since: null, cause: null };
-    found.push({ server, by, link, alive, since, cause });
+    const report = latest.get(network.frame.servers.id[server]!);
+    const { alive, since, cause } = report ?? { alive: true, since: null, cause: null };
+    neighbours.push({ server, by, link, alive, since, cause });
   };
   for (const link of network.linksOf[row]!) {
     const end = other(link, row);
@@ -46,5 +46,5 @@ export function neighboursOf(session: Session, network: Network, row: number, at
         if (server !== row && server < network.servers) add(server, end, link);
       }
   }
-  return found;
+  return neighbours;
 }

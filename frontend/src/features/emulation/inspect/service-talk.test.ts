@@ -10,19 +10,19 @@ const network = networkOf({
   flows: { source: [], destination: [], ideal_bits_per_sec: [] },
 } as unknown as NetworkFrame);
 
-function told(at: number, server: number, name: string, cells: Record<string, unknown>): SessionEvent {
+function entry(at: number, server: number, name: string, cells: Record<string, unknown>): SessionEvent {
   const typed = Object.entries(cells).map(([cell, value]) => ({ name: cell, kind: "text" as const, value }));
   return { kind: "protocol", name, server, at_secs: at, at_nanos: null, cells: typed };
 }
 
 const EVENTS = [
-  told(1, 7, "service-message", { service: "store", message: "get a", bytes: 5 }),
-  told(1, 0, "service-message", { service: "other", message: "count", bytes: 5 }),
-  told(2, 7, "service-answer", { service: "store", answer: "VALUE ", parts_left: 1 }),
-  told(2, 0, "service-answer", { service: "store", answer: "MISS a" }),
-  told(2, 7, "service-answer", { service: "store", answer: "a b" }),
-  told(3, 0, "key-remapped", { key: 0 }),
-  told(4, 7, "service-message", { service: "store", message: "set a", bytes: 9000 }),
+  entry(1, 7, "service-message", { service: "store", message: "get a", bytes: 5 }),
+  entry(1, 0, "service-message", { service: "other", message: "count", bytes: 5 }),
+  entry(2, 7, "service-answer", { service: "store", answer: "VALUE ", parts_left: 1 }),
+  entry(2, 0, "service-answer", { service: "store", answer: "MISS a" }),
+  entry(2, 7, "service-answer", { service: "store", answer: "a b" }),
+  entry(3, 0, "key-remapped", { key: 0 }),
+  entry(4, 7, "service-message", { service: "store", message: "set a", bytes: 9000 }),
 ];
 
 test("a service's messages and answers are told the newest first, and parts of a text are put together", () => {

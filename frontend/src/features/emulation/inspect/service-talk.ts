@@ -9,7 +9,7 @@ import { type Network, nodeName } from "../session/network";
 export const hasTalk = (events: readonly SessionEvent[]): boolean =>
   events.some((event) => event.kind === "protocol" && event.name in KINDS);
 
-export interface Said {
+export interface Message {
   at: number;
   /** Row of the server that got the message or answers; null for one that is not in the network. */
   server: number | null;
@@ -18,7 +18,7 @@ export interface Said {
   kind: "message" | "answer";
 }
 
-const KINDS: Record<string, Said["kind"]> = { "service-message": "message", "service-answer": "answer" };
+const KINDS: Record<string, Message["kind"]> = { "service-message": "message", "service-answer": "answer" };
 /** A form shows at most this many; the event log has them all. */
 const MOST = 100;
 
@@ -31,8 +31,8 @@ export function talkOf(
   events: readonly SessionEvent[],
   service: string,
   until: number,
-): Said[] {
-  const said: Said[] = [];
+): Message[] {
+  const messages: Message[] = [];
   const begun = new Map<string, string>();
   for (const event of events) {
     const kind = event.kind === "protocol" ? KINDS[event.name] : undefined;
@@ -45,7 +45,7 @@ export function talkOf(
     if (cell("parts_left")) begun.set(part, text);
     else {
       const server = event.server == null ? null : (network.serverRow.get(event.server) ?? null);
-      said.push({
+      messages.push({
         at: event.at_secs,
         server,
         name: server === null ? "" : nodeName(network, server),
@@ -55,7 +55,7 @@ export function talkOf(
     }
   }
   // Events of several servers come in the order of ticks; within one, by server.
-  return said
+  return messages
     .reverse()
     .sort((a, b) => b.at - a.at)
     .slice(0, MOST);

@@ -17,7 +17,7 @@ import type { Session } from "../session/session";
 import common from "./common.module.css";
 import type { InspectionSection } from "./inspection-sections";
 import { countersOf } from "./service-counters";
-import { type Said, talkOf } from "./service-talk";
+import { type Message, talkOf } from "./service-talk";
 import styles from "./services.module.css";
 
 type Service = components["schemas"]["ServiceOption"];
@@ -153,7 +153,7 @@ function MessageForm({ run, network, row, service }: ServicesProps & { service: 
   );
 }
 
-function Talk({ talk, onSelect }: { talk: readonly Said[]; onSelect: (item: Item) => void }) {
+function Talk({ talk, onSelect }: { talk: readonly Message[]; onSelect: (item: Item) => void }) {
   return (
     <ol className={styles.talk} aria-label="Messages and answers" data-testid="service-talk">
       {talk.length === 0 && <li className="muted plain">No messages yet.</li>}

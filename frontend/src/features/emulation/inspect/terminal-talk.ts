@@ -14,17 +14,17 @@ export const CONNECTING: TerminalStatus = { state: "connecting", text: "Starting
 
 /** The status after a JSON message of the server. */
 export function afterMessage(status: TerminalStatus, message: string): TerminalStatus {
-  const said = JSON.parse(message) as {
+  const frame = JSON.parse(message) as {
     type: string;
     state?: string;
     text?: string;
     reason?: string;
     exit_code?: number | null;
   };
-  if (said.type === "end")
-    return { state: "ended", text: said.reason ?? "", exitCode: said.exit_code ?? null };
-  if (said.type !== "server") return status;
-  return { state: said.state === "paused" ? "frozen" : "open", text: said.text ?? "", exitCode: null };
+  if (frame.type === "end")
+    return { state: "ended", text: frame.reason ?? "", exitCode: frame.exit_code ?? null };
+  if (frame.type !== "server") return status;
+  return { state: frame.state === "paused" ? "frozen" : "open", text: frame.text ?? "", exitCode: null };
 }
 
 /**

@@ -26,9 +26,9 @@ export function NotePins({
   const width = useWidth(body, 600);
   const notes = useNotes({ run: runId });
   const open = shownNotes(notes.data ?? [], false);
-  const room = Math.max(80, width - AXIS_MARGIN_PX.left - AXIS_MARGIN_PX.right);
-  const pins = pinsOf(open, ((to - from) * PIN_PX) / room);
-  const left = (at: number) => AXIS_MARGIN_PX.left + (room * (at - from)) / Math.max(to - from, 1e-9);
+  const space = Math.max(80, width - AXIS_MARGIN_PX.left - AXIS_MARGIN_PX.right);
+  const pins = pinsOf(open, ((to - from) * PIN_PX) / space);
+  const left = (at: number) => AXIS_MARGIN_PX.left + (space * (at - from)) / Math.max(to - from, 1e-9);
   return (
     <div ref={body} className={styles.pins} data-empty={pins.length === 0 || undefined}>
       {pins.map(({ at, notes: here }) => (

@@ -82,8 +82,10 @@ function linesOf(network: Network, tick: Tick | null, broken: Broken, item: Item
   const isDevice = item.kind === "server" || item.kind === "switch";
   const hostName = isDevice ? hostNameOf(network, nodeOf(network, item)) : null;
   const why = breakOf(network, broken, item);
-  const told = why ? [`${degrades(why) ? "Degraded" : "Failed"}: ${faultKind(why).title.toLowerCase()}`] : [];
-  return [...(hostName === null ? [] : [hostName]), ...told, ...loadOf(network, tick, item)];
+  const fault = why
+    ? [`${degrades(why) ? "Degraded" : "Failed"}: ${faultKind(why).title.toLowerCase()}`]
+    : [];
+  return [...(hostName === null ? [] : [hostName]), ...fault, ...loadOf(network, tick, item)];
 }
 
 function loadOf(network: Network, tick: Tick | null, { kind, row }: Item): string[] {

@@ -381,8 +381,8 @@ function paintMeter(
   const bar = (share: number) => {
     if (isFlat(layout)) {
       const thick = Math.min(5, height * 0.5);
-      const room = width * (1 - METER_LEFT) - 4;
-      context.fillRect(x + width * METER_LEFT, y + (height - thick) / 2, room * share, thick);
+      const space = width * (1 - METER_LEFT) - 4;
+      context.fillRect(x + width * METER_LEFT, y + (height - thick) / 2, space * share, thick);
     } else if (lying)
       context.fillRect(
         x + 4,

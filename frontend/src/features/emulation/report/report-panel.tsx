@@ -193,13 +193,13 @@ const ENDS_SHOWN = 3;
 
 function imageText({ image, servers, ended }: NonNullable<Report["images"]>[number]) {
   const more = ended.length - ENDS_SHOWN;
-  const told = ended
+  const endings = ended
     .slice(0, ENDS_SHOWN)
     .map(
       ({ server, at_secs, status, message }) =>
         ` On ${server} it ended at ${secsText(at_secs)} with status ${status}${message ? `: ${message}` : ""}.`,
     );
-  return `Image ${image} on ${plural(servers.length, "server")}.${told.join("")}${more > 0 ? ` ${more} more ended.` : ""}`;
+  return `Image ${image} on ${plural(servers.length, "server")}.${endings.join("")}${more > 0 ? ` ${more} more ended.` : ""}`;
 }
 
 /** The detection and recovery time of each fault. */
@@ -258,18 +258,23 @@ function timingOf(fault: Report["faults"][number]): string {
 
 type Latencies = NonNullable<Report["latency_secs"]>;
 
-const latencyRows = (told: Latencies): [string, string][] => [
-  ["Requests", formatCount(told.requests)],
-  ["Answered", formatCount(told.answered)],
-  ["Timed out", formatCount(told.timed_out)],
-  ["Median", delay(told.median)],
-  ["Mean", delay(told.mean)],
-  ["99th percentile", delay(told.p99)],
-  ["99.9th percentile", delay(told.p999)],
-  ["Longest", delay(told.max)],
-  ...(told.bound === null
+const latencyRows = (latencies: Latencies): [string, string][] => [
+  ["Requests", formatCount(latencies.requests)],
+  ["Answered", formatCount(latencies.answered)],
+  ["Timed out", formatCount(latencies.timed_out)],
+  ["Median", delay(latencies.median)],
+  ["Mean", delay(latencies.mean)],
+  ["99th percentile", delay(latencies.p99)],
+  ["99.9th percentile", delay(latencies.p999)],
+  ["Longest", delay(latencies.max)],
+  ...(latencies.bound === null
     ? []
-    : [[`Within ${delay(told.bound)}`, formatPercent(told.within_bound ?? 0, 2)] as [string, string]]),
+    : [
+        [`Within ${delay(latencies.bound)}`, formatPercent(latencies.within_bound ?? 0, 2)] as [
+          string,
+          string,
+        ],
+      ]),
 ];
 
 const delay = (secs: number | null) =>

@@ -11,7 +11,7 @@ const network = networkOf({
   flows: { source: [], destination: [], ideal_bits_per_sec: [] },
 } as unknown as NetworkFrame);
 
-function told(
+function event(
   at: number,
   rack: number,
   ways: number[][] | null,
@@ -29,13 +29,13 @@ function told(
 }
 
 const EVENTS = [
-  told(1, 2, [
+  event(1, 2, [
     [5, 4],
     [5, 4, 6],
   ]),
-  told(2, 0, [[4, 5]]),
-  told(3, 2, [[5, 6]]),
-  told(4, 2, null),
+  event(2, 0, [[4, 5]]),
+  event(3, 2, [[5, 6]]),
+  event(4, 2, null),
 ];
 
 test("a rack's ways are those that were told last, until they have ended", () => {
@@ -53,7 +53,7 @@ test("a rack's ways are those that were told last, until they have ended", () =>
 });
 
 test("what goes to a rack has ways of its own", () => {
-  const events = [told(1, 2, [[5, 4]]), told(2, 2, [[5, 6]], undefined, "to the rack"), told(3, 2, null)];
+  const events = [event(1, 2, [[5, 4]]), event(2, 2, [[5, 6]], undefined, "to the rack"), event(3, 2, null)];
   const at = (secs: number) => detoursAt(network, events, secs).map(({ rack, tors }) => [rack, ...tors]);
   expect(at(2)).toEqual([
     [2, 3, 2],
@@ -63,6 +63,6 @@ test("what goes to a rack has ways of its own", () => {
 });
 
 test("events of other names, and ways over what is not of this network, draw nothing", () => {
-  const others = [told(1, 2, [[5, 9]]), told(2, 3, [[4, 5]], "link-state-sent")];
+  const others = [event(1, 2, [[5, 9]]), event(2, 3, [[4, 5]], "link-state-sent")];
   expect(detoursAt(network, others, 9)).toEqual([]);
 });

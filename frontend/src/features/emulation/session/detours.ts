@@ -20,12 +20,12 @@ export function detoursAt(network: Network, events: readonly SessionEvent[], at:
   const latest = new Map<string, Detour[]>();
   for (const event of events) {
     if (event.at_secs > at || event.kind !== "protocol" || !event.name.startsWith("detours-")) continue;
-    const told = (name: string) => event.cells.find((cell) => cell.name === name)?.value as unknown;
-    const rack = told("rack");
+    const cellOf = (name: string) => event.cells.find((cell) => cell.name === name)?.value as unknown;
+    const rack = cellOf("rack");
     if (typeof rack !== "number") continue;
-    const ways = told("tors");
+    const ways = cellOf("tors");
     latest.set(
-      `${rack} ${String(told("direction"))}`,
+      `${rack} ${String(cellOf("direction"))}`,
       Array.isArray(ways) ? ways.flatMap((way) => detourOf(network, rack, way)) : [],
     );
   }

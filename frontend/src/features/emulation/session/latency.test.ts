@@ -17,7 +17,7 @@ describe("latencies", () => {
 
   test("shares of the answers are in the middle of a bucket, and never beyond the longest", () => {
     const counts = { asked: 101, answered: 100, within_bound: 0, timed_out: 0, sum_secs: 1 };
-    const found = latencyOf({
+    const latency = latencyOf({
       ...counts,
       max_secs: 0.00099,
       buckets: [
@@ -25,8 +25,8 @@ describe("latencies", () => {
         [270, 2],
       ],
     });
-    expect(found?.median).toBeCloseTo(1.008e-6, 9);
-    expect(found).toMatchObject({ p99: 0.00099, max: 0.00099 });
+    expect(latency?.median).toBeCloseTo(1.008e-6, 9);
+    expect(latency).toMatchObject({ p99: 0.00099, max: 0.00099 });
   });
 
   test("without an answer there is no latency", () => {

@@ -60,8 +60,8 @@ export function networkOf(frame: NetworkFrame): Network {
       linksOf[end]?.push(link);
       if (end >= servers.id.length) level[end] = Math.max(level[end]!, links.level[link]!);
     }
-  switches.level?.forEach((told, row) => {
-    level[servers.id.length + row] = told;
+  switches.level?.forEach((value, row) => {
+    level[servers.id.length + row] = value;
   });
   const rows = (ids: number[]) => Int32Array.from(ids, (id) => serverRow.get(id) ?? -1);
   const network: Network = {
@@ -88,9 +88,9 @@ export function networkOf(frame: NetworkFrame): Network {
     byName.set(name, { kind: "switch", row });
   });
   for (let row = 0; row < network.links; row++) {
-    const [one, other] = [nodeName(network, a[row]!), nodeName(network, b[row]!)];
-    byName.set(`${one}/${other}`, { kind: "link", row });
-    byName.set(`${other}/${one}`, { kind: "link", row });
+    const [near, other] = [nodeName(network, a[row]!), nodeName(network, b[row]!)];
+    byName.set(`${near}/${other}`, { kind: "link", row });
+    byName.set(`${other}/${near}`, { kind: "link", row });
   }
   return { ...network, byName };
 }
@@ -143,8 +143,8 @@ export const itemOfNode = (network: Network, node: Node): Item =>
   node < network.servers ? { kind: "server", row: node } : { kind: "switch", row: node - network.servers };
 
 /** The link between two nodes, or -1. */
-function linkBetween(network: Network, one: Node, other: Node): number {
-  for (const link of network.linksOf[one] ?? [])
+function linkBetween(network: Network, near: Node, other: Node): number {
+  for (const link of network.linksOf[near] ?? [])
     if (network.a[link] === other || network.b[link] === other) return link;
   return -1;
 }

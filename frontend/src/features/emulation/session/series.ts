@@ -93,7 +93,7 @@ export function stripOf(
     }
   }
   // A column with data for a tenth of its time or less is not shown yet.
-  const told = (column: number) => secs[column]! > wide / 10;
-  const values = sums.map((bits, i) => (told(i % columns) ? bits / secs[i % columns]! : Number.NaN));
+  const covered = (column: number) => secs[column]! > wide / 10;
+  const values = sums.map((bits, i) => (covered(i % columns) ? bits / secs[i % columns]! : Number.NaN));
   return { from, to, columns, rows, values };
 }

@@ -98,7 +98,7 @@ const fault = (state: FaultFrame["state"], at_secs: number, more: Partial<FaultF
     ok: true,
     ...more,
   });
-const told = (...frames: ServerEvent[]) =>
+const sessionOf = (...frames: ServerEvent[]) =>
   reduceSession(emptySession(RUN), [frame("network", NETWORK), ...frames]);
 
 test("the same frames make the same state, whatever the batches they come in", () => {
@@ -117,15 +117,15 @@ test("the same frames make the same state, whatever the batches they come in", (
     frame("state", { state: "succeeded", reason: "" }),
   ];
   const whole = reduceSession(emptySession(RUN), frames);
-  const one = frames.reduce((session, each) => reduceSession(session, [each]), emptySession(RUN));
-  expect(one).toEqual(whole);
+  const single = frames.reduce((session, each) => reduceSession(session, [each]), emptySession(RUN));
+  expect(single).toEqual(whole);
   expect(whole.ticks.map(({ at }) => at)).toEqual([-0.1, 0, 2.1]);
   expect(whole.events).toHaveLength(1);
   expect(whole.live).toMatchObject({ state: "succeeded", points_done: 1 });
 });
 
 test("reducing changes no earlier state", () => {
-  const before = told(tick(0, { routes: [[0, [0, 1, 3]]] }));
+  const before = sessionOf(tick(0, { routes: [[0, [0, 1, 3]]] }));
   reduceSession(before, [tick(0.1, { routes: [[0, [0, 2, 3]]] }), fault("injected", 0.1)]);
   expect(before.ticks).toHaveLength(1);
   expect(before.faults).toHaveLength(0);
@@ -133,7 +133,7 @@ test("reducing changes no earlier state", () => {
 });
 
 test("another attempt forgets what an earlier one told", () => {
-  const again = reduceSession(told(tick(0), tick(0.1), fault("injected", 0.1)), [
+  const again = reduceSession(sessionOf(tick(0), tick(0.1), fault("injected", 0.1)), [
     frame("state", { state: "running", reason: "" }),
     frame("network", NETWORK),
     tick(-1),
@@ -144,12 +144,12 @@ test("another attempt forgets what an earlier one told", () => {
 });
 
 test("a tick stands for the time since the one before it, also after a gap", () => {
-  const { ticks } = told(tick(0), tick(0.1), tick(0.5), tick(0.5));
+  const { ticks } = sessionOf(tick(0), tick(0.1), tick(0.5), tick(0.5));
   expect(ticks.map(({ secs }) => Number(secs.toFixed(3)))).toEqual([0.1, 0.1, 0.4, 0.1]);
 });
 
 test("what is broken is known at any time, and a failed order breaks nothing", () => {
-  const { faults } = told(
+  const { faults } = sessionOf(
     fault("injected", 2),
     fault("failed", 3, { id: "l1", ok: false, reason: "no such link" }),
     fault("recovered", 4),
@@ -161,18 +161,18 @@ test("what is broken is known at any time, and a failed order breaks nothing", (
 });
 
 test("a fault that flaps has a span each time; one that waits is told by the schedule", () => {
-  expect(spansOf(told(tick(0)))).toMatchObject([{ id: "f1", from: 2, to: 4, waiting: true }]);
-  const flapping = told(fault("injected", 2), fault("recovered", 2.5), fault("injected", 3));
+  expect(spansOf(sessionOf(tick(0)))).toMatchObject([{ id: "f1", from: 2, to: 4, waiting: true }]);
+  const flapping = sessionOf(fault("injected", 2), fault("recovered", 2.5), fault("injected", 3));
   expect(spansOf(flapping)).toMatchObject([
     { from: 2, to: 2.5, waiting: false },
     { from: 3, to: null, waiting: false },
   ]);
-  const stopped = told(tick(0), frame("stop-all", { why: "asked for", recovered: true, at_secs: 1 }));
+  const stopped = sessionOf(tick(0), frame("stop-all", { why: "asked for", recovered: true, at_secs: 1 }));
   expect(spansOf(stopped)).toEqual([]);
 });
 
 test("a flow's ways are known at any time, and go over the links between their servers", () => {
-  const session = told(tick(0, { routes: [[0, [0, 1, 3]]] }), tick(2, { routes: [[0, [0, 2, 3]]] }));
+  const session = sessionOf(tick(0, { routes: [[0, [0, 1, 3]]] }), tick(2, { routes: [[0, [0, 2, 3]]] }));
   expect(routeAt(session, 0, -1)).toBeNull();
   expect(routeAt(session, 0, 1)?.path).toEqual([0, 1, 3]);
   expect(waysAt(session, 0, 5)).toMatchObject({ route: { path: [0, 2, 3] }, former: { path: [0, 1, 3] } });
@@ -187,7 +187,7 @@ test("a flow's ways are known at any time, and go over the links between their s
 });
 
 test("names of faults and of the address bar find their items", () => {
-  const { network } = told();
+  const { network } = sessionOf();
   for (const text of ["server:01", "switch:<1,0>", "link:00/<0,0>", "flow:1"])
     expect(writeItem(network!, readItem(network!, text))).toBe(text);
   for (const text of [undefined, "", "server:", "server:99", "switch:00", "flow:2", "flow:-1", "nonsense"])
@@ -207,7 +207,7 @@ test("names of faults and of the address bar find their items", () => {
 test("the predicted curve steps with each fault, once for what happens at the same moment", () => {
   const step = (at_secs: number, abt_bits_per_sec: number, failed: string[]) =>
     frame("predicted", { ...NETWORK.predicted, at_secs, abt_bits_per_sec, failed });
-  const session = told(step(2, 1e8, ["00/<0,0>"]), step(4, 2e8, ["11"]), step(4, 3e8, []));
+  const session = sessionOf(step(2, 1e8, ["00/<0,0>"]), step(4, 2e8, ["11"]), step(4, 3e8, []));
   expect(predictedSteps(session, -1, 9).map(({ x, abt }) => [x, Math.round(abt / 1e6)])).toEqual([
     [-1, 294],
     [2, 98],
@@ -223,7 +223,7 @@ test("what is ideal follows an upgrade, and no fault", () => {
   const upgrade = frame("upgrade", { step: 1, at_secs: 3 });
   const steps = [step(2, 6e8), step(3, 8e8), step(4, 5e8)];
   const shown = (...frames: ServerEvent[]) =>
-    idealSteps(told(...frames), -1, 9).map(({ x, goodput }) => [x, Math.round(goodput / 1e6)]);
+    idealSteps(sessionOf(...frames), -1, 9).map(({ x, goodput }) => [x, Math.round(goodput / 1e6)]);
   expect(shown(...steps)).toEqual([-1, 2, 3, 4, 9].map((x) => [x, 392]));
   expect(shown(...steps.slice(0, 1), upgrade, ...steps.slice(1))).toEqual([
     [-1, 392],
@@ -232,7 +232,7 @@ test("what is ideal follows an upgrade, and no fault", () => {
     [4, 784],
     [9, 784],
   ]);
-  expect(idealAt(told(), 5)).toBeCloseTo(392e6, -6);
+  expect(idealAt(sessionOf(), 5)).toBeCloseTo(392e6, -6);
   expect(idealAt(emptySession(RUN), 5)).toBeNull();
 });
 
@@ -252,9 +252,9 @@ test("what is long ago is kept in seconds, and no byte, event or way is told twi
     for (let tenth = 9; tenth >= 0; tenth--) frames.push(tick(at - tenth / 10, tenth === 4 ? news : {}));
     frames.push(second(at, news));
   }
-  const followed = told(...frames);
+  const followed = sessionOf(...frames);
   const came = frames.filter(({ event }, i) => event === "second" || i >= frames.length - 11 * 300);
-  const late = told(...came);
+  const late = sessionOf(...came);
   for (const session of [followed, late]) {
     expect(session.ticks.length).toBeLessThanOrEqual(3600);
     expect(session.history.length).toBeLessThan(5000);
@@ -295,23 +295,23 @@ test("a server's host is known where there are several, and is nothing to speak 
 
 test("a device has the plan's host name, and none in a run from before frames told it", () => {
   const { servers, switches } = NETWORK;
-  const told = networkOf({
+  const network = networkOf({
     ...NETWORK,
     servers: { ...servers, host_name: ["h00", "h01", "h10", "h11"] },
     switches: { ...switches, host_name: ["s0-0", "s0-1", "s1-0", "s1-1"] },
   });
-  expect([0, 3, 4, 7].map((node) => hostNameOf(told, node))).toEqual(["h00", "h11", "s0-0", "s1-1"]);
+  expect([0, 3, 4, 7].map((node) => hostNameOf(network, node))).toEqual(["h00", "h11", "s0-0", "s1-1"]);
   expect(hostNameOf(networkOf(NETWORK), 4)).toBeNull();
 });
 
 test("ticks are asked for again where the session is kept in seconds, and shown as far as they reach", () => {
-  const session = told(second(1), second(2), second(3), tick(3.1), tick(3.2));
+  const session = sessionOf(second(1), second(2), second(3), tick(3.1), tick(3.2));
   const ids = session.seconds.map((second) => second.id);
   expect(windowStart(session, null)).toBeNull();
   expect(windowStart(session, 3.1)).toBeNull();
   expect(windowStart(session, 2.5)).toBe(ids[1]);
   expect(windowStart(session, 0.5)).toBe(0);
-  const window = told(tick(1.9), tick(2), tick(2.1)).ticks;
+  const window = sessionOf(tick(1.9), tick(2), tick(2.1)).ticks;
   expect(tickAt(session.history, window, 2.05)?.at).toBe(2);
   expect(tickAt(session.history, window, 2.9)?.at).toBe(2);
   expect(tickAt(session.history, [], 3.15)?.at).toBe(3.1);
@@ -327,7 +327,7 @@ test("a flow that ends is described in words, with the reason and no null", () =
     flow,
     reason,
   });
-  const session = told(tick(1, { events: [ended(0, "lost 11: Connection reset"), ended(1, null)] }));
+  const session = sessionOf(tick(1, { events: [ended(0, "lost 11: Connection reset"), ended(1, null)] }));
   expect(logOf(session).map(({ text, tone }) => [text, tone])).toEqual([
     ["00 → 11 closed: lost 11: Connection reset", "bad"],
     ["11 → 00 completed", "plain"],
@@ -336,7 +336,7 @@ test("a flow that ends is described in words, with the reason and no null", () =
 
 test("a path that is left, a return flow and a protocol's own event are described in words", () => {
   const at = { at_secs: 1, at_nanos: null, server: 0 };
-  const session = told(
+  const session = sessionOf(
     tick(1, {
       events: [
         { ...at, kind: "path-switched", flow: 0, path: [0, 2, 3], reason: "adaptation" },
@@ -379,28 +379,30 @@ test("a path that is left, a return flow and a protocol's own event are describe
 
 test("kinds of runs recorded before kebab-case are read", () => {
   const old = { kind: "no_path", at_secs: 1, at_nanos: null, server: 0, flow: 0 } as never;
-  expect(told(tick(1, { events: [old] })).events.map(({ kind }) => kind)).toEqual(["no-path"]);
+  expect(sessionOf(tick(1, { events: [old] })).events.map(({ kind }) => kind)).toEqual(["no-path"]);
 });
 
-const gapsOf = (session: ReturnType<typeof told>) =>
+const gapsOf = (session: ReturnType<typeof sessionOf>) =>
   seriesOf(session.history, ({ goodput }) => goodput).flatMap(({ x, gap }) => (gap ? [x] : []));
 
 test("a chart has a gap where ticks are missing, and none for a tick that is a little late", () => {
-  expect(gapsOf(told(tick(0.1), tick(0.2), tick(0.32), tick(0.42), tick(1.42), tick(1.52)))).toEqual([1.42]);
-  expect(gapsOf(told(second(1), second(2), tick(2.1), tick(2.2)))).toEqual([]);
+  expect(gapsOf(sessionOf(tick(0.1), tick(0.2), tick(0.32), tick(0.42), tick(1.42), tick(1.52)))).toEqual([
+    1.42,
+  ]);
+  expect(gapsOf(sessionOf(second(1), second(2), tick(2.1), tick(2.2)))).toEqual([]);
 });
 
 test("a second that took longer has a gap before it", () => {
   const { id: number, event, data } = second(4.4);
   const late = { id: number, event, data: data.replace('"secs":1', '"secs":2.4') };
-  expect(gapsOf(told(second(1), second(2), late, second(5.4)))).toEqual([4.4]);
+  expect(gapsOf(sessionOf(second(1), second(2), late, second(5.4)))).toEqual([4.4]);
 });
 
 test("of a long run only gaps that are as long as a stretch are shown, and points stay few", () => {
   const frames: ServerEvent[] = [];
   for (let at = 0.1, n = 1; at < 300; at += n % 10 === 0 ? 0.5 : n === 1501 ? 20 : 0.1, n++)
     frames.push(tick(at));
-  const series = seriesOf(told(...frames).ticks, ({ goodput }) => goodput);
+  const series = seriesOf(sessionOf(...frames).ticks, ({ goodput }) => goodput);
   const gaps = series.filter(({ gap }) => gap);
   expect(gaps).toHaveLength(1);
   expect(series.length).toBeLessThanOrEqual(502);

@@ -93,31 +93,31 @@ const SLACK_TICKS = 600;
 const KEPT_ROUTES = 500;
 
 export function reduceSession(session: Session, frames: readonly ServerEvent[]): Session {
-  let { live, ...told } = session;
+  let { live, ...next } = session;
   // Copied once per batch, for any number of frames.
-  let [ticks, seconds, events] = [[...told.ticks], [...told.seconds], [...told.events]];
+  let [ticks, seconds, events] = [[...next.ticks], [...next.seconds], [...next.events]];
   let [phases, faults, predicted, stops, upgrades] = [
-    [...told.phases],
-    [...told.faults],
-    [...told.predicted],
-    [...told.stops],
-    [...told.upgrades],
+    [...next.phases],
+    [...next.faults],
+    [...next.predicted],
+    [...next.stops],
+    [...next.upgrades],
   ];
   let routes: Map<number, readonly Route[]> | null = null;
-  const hear = (tick: TickFrame) => {
-    told.lastTick = tick.tick;
+  const count = (tick: TickFrame) => {
+    next.lastTick = tick.tick;
     for (const event of tick.events ?? []) events.push(inKebabCase(event));
-    if (tick.routes && told.network) {
-      routes ??= new Map(told.routes);
-      addRoutes(routes, told.network, tick);
+    if (tick.routes && next.network) {
+      routes ??= new Map(next.routes);
+      addRoutes(routes, next.network, tick);
     }
   };
   for (const frame of frames) {
-    const unitBytes = told.network?.frame.unit_bytes ?? 1;
+    const unitBytes = next.network?.frame.unit_bytes ?? 1;
     switch (frame.event) {
       case "network":
         // Another attempt of the run: data of an earlier attempt does not belong to it.
-        told = { ...NOTHING_YET, network: networkOf(JSON.parse(frame.data) as NetworkFrame) };
+        next = { ...NOTHING_YET, network: networkOf(JSON.parse(frame.data) as NetworkFrame) };
         [ticks, seconds, events, routes] = [[], [], [], new Map()];
         [phases, faults, predicted, stops, upgrades] = [[], [], [], [], []];
         break;
@@ -129,7 +129,7 @@ export function reduceSession(session: Session, frames: readonly ServerEvent[]):
         ticks.push(
           keptTick(Number(frame.id), tick, { secs: secsOf(tick, ticks.at(-1)), ticks: 1 }, unitBytes),
         );
-        hear(tick);
+        count(tick);
         break;
       }
       case "second": {
@@ -138,7 +138,7 @@ export function reduceSession(session: Session, frames: readonly ServerEvent[]):
           keptTick(Number(frame.id), second, { secs: second.secs, ticks: TICKS_OF_SECOND }, unitBytes),
         );
         // Its ticks arrived before, or are omitted because they are old.
-        if (second.tick !== told.lastTick) hear(second);
+        if (second.tick !== next.lastTick) count(second);
         break;
       }
       case "fault":
@@ -154,7 +154,7 @@ export function reduceSession(session: Session, frames: readonly ServerEvent[]):
         upgrades.push(JSON.parse(frame.data) as UpgradeFrame);
         break;
       case "report":
-        told = { ...told, report: JSON.parse(frame.data) as Report };
+        next = { ...next, report: JSON.parse(frame.data) as Report };
         break;
       default:
         live = liveRun(live, frame);
@@ -162,9 +162,9 @@ export function reduceSession(session: Session, frames: readonly ServerEvent[]):
   }
   if (events.length > KEPT_EVENTS) events = events.slice(-KEPT_EVENTS);
   if (ticks.length > KEPT_TICKS + SLACK_TICKS) ticks = latest(ticks, seconds);
-  if (told.report && live.points_done === 0) live = { ...live, points_done: 1 };
+  if (next.report && live.points_done === 0) live = { ...live, points_done: 1 };
   return {
-    ...told,
+    ...next,
     live,
     ticks,
     seconds,
@@ -175,7 +175,7 @@ export function reduceSession(session: Session, frames: readonly ServerEvent[]):
     predicted,
     stops,
     upgrades,
-    routes: routes ?? told.routes,
+    routes: routes ?? next.routes,
   };
 }
 

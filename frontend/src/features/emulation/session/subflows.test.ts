@@ -55,7 +55,7 @@ const tickAt = (at: number, subflows: [number, number][]) => ({ at, secs: 0.1, s
  * Three seconds of ticks in which a flow's one subflow carries 1,000 bytes per second, reported at
  * these ticks.
  */
-const told = (...reports: number[]) =>
+const sessionOf = (...reports: number[]) =>
   Array.from({ length: 30 }, (_, index) => {
     const before = reports.filter((report) => report < index).at(-1) ?? 0;
     return tickAt(index / 10, reports.includes(index) ? [[0, 100 * (index - before)]] : []);
@@ -81,14 +81,14 @@ test("rates are of the latest second, and of the flow alone", () => {
 });
 
 test("reports that come late, or close together, change no rate", () => {
-  expect(subflowRates(told(3, 13, 24), 0, 2.9).get(0)).toBeCloseTo(8000, 3);
-  expect(subflowRates(told(3, 13), 0, 2.9).get(0)).toBeCloseTo(8000, 3);
-  expect(subflowRates(told(3, 24, 27), 0, 2.9).get(0)).toBeCloseTo(8000, 3);
-  expect(subflowRates(told(0, 14, 27), 0, 2.9).get(0)).toBeCloseTo(8000, 3);
+  expect(subflowRates(sessionOf(3, 13, 24), 0, 2.9).get(0)).toBeCloseTo(8000, 3);
+  expect(subflowRates(sessionOf(3, 13), 0, 2.9).get(0)).toBeCloseTo(8000, 3);
+  expect(subflowRates(sessionOf(3, 24, 27), 0, 2.9).get(0)).toBeCloseTo(8000, 3);
+  expect(subflowRates(sessionOf(0, 14, 27), 0, 2.9).get(0)).toBeCloseTo(8000, 3);
 });
 
 test("a flow that has told nothing for seconds carries nothing", () => {
-  const history = [...told(5), ...Array.from({ length: 30 }, (_, index) => tickAt(3 + index / 10, []))];
+  const history = [...sessionOf(5), ...Array.from({ length: 30 }, (_, index) => tickAt(3 + index / 10, []))];
   expect(subflowRates(history, 0, 3).size).toBe(1);
   expect(subflowRates(history, 0, 5.9).size).toBe(0);
 });

@@ -22,20 +22,20 @@ export function subflowsAt(
   flow: number,
   at: number,
 ): Subflow[] {
-  const found = new Map<number, Subflow>();
+  const subflows = new Map<number, Subflow>();
   for (const event of events) {
     if (event.kind !== "subflow-up" && event.kind !== "subflow-down") continue;
     if (event.at_secs > at || event.flow !== flow) continue;
     const { subflow: number } = event;
     if (event.kind === "subflow-up") {
       const path = (event.path ?? []).flatMap((id) => network.nodeAt.get(id) ?? []);
-      found.set(number, { number, ports: event.ports, path, down: null });
+      subflows.set(number, { number, ports: event.ports, path, down: null });
     } else {
-      const before = found.get(number) ?? { number, ports: [null, null], path: [] };
-      found.set(number, { ...before, down: event.reason });
+      const before = subflows.get(number) ?? { number, ports: [null, null], path: [] };
+      subflows.set(number, { ...before, down: event.reason });
     }
   }
-  return [...found.values()].sort((a, b) => a.number - b.number);
+  return [...subflows.values()].sort((a, b) => a.number - b.number);
 }
 
 /**

@@ -32,20 +32,23 @@ const done = (step: number, at_secs: number): UpgradeFrame => ({
   steps: 2,
   at_secs,
 });
-const told = { upgrades: [done(1, 3), done(2, 4)] };
+const session = { upgrades: [done(1, 3), done(2, 4)] };
 
 test("each step is done from the time on that it was told, and names its cables", () => {
-  const at = (secs: number) => upgradeStepsAt(network, told, secs).map(({ doneAt }) => doneAt);
+  const at = (secs: number) => upgradeStepsAt(network, session, secs).map(({ doneAt }) => doneAt);
   expect([at(2.9), at(3), at(9)]).toEqual([
     [null, null],
     [3, null],
     [3, 4],
   ]);
-  expect(upgradeStepsAt(network, told, 0).map(({ cables }) => cables)).toEqual([["1/t0"], ["0/t1", "1/t1"]]);
+  expect(upgradeStepsAt(network, session, 0).map(({ cables }) => cables)).toEqual([
+    ["1/t0"],
+    ["0/t1", "1/t1"],
+  ]);
 });
 
 test("what is not plugged in carries nothing in the picture", () => {
-  const rows = (secs: number) => [...brokenItems(network, unpluggedAt(network, told, secs)).links.keys()];
+  const rows = (secs: number) => [...brokenItems(network, unpluggedAt(network, session, secs)).links.keys()];
   expect([rows(0), rows(3.5), rows(4)]).toEqual([[2, 1, 3], [1, 3], []]);
   expect(unpluggedAt(networkOf(frame as unknown as NetworkFrame), { upgrades: [] }, 0)).toEqual([]);
 });
@@ -60,12 +63,12 @@ test("cables that are taken out carry nothing once their step is done, and ports
     rate_bits_per_sec: 25e6,
     upgrade: { ...upgrade, steps },
   } as unknown as NetworkFrame);
-  const at = (secs: number) => brokenItems(moved, unpluggedAt(moved, told, secs));
+  const at = (secs: number) => brokenItems(moved, unpluggedAt(moved, session, secs));
   expect([...at(0).links.keys()]).toEqual([2]);
   expect([...at(0).degraded.keys()]).toEqual([1, 3]);
   expect([...at(3).links.keys()]).toEqual([0]);
   expect(at(4).degraded.size).toBe(0);
-  const [first, second] = upgradeStepsAt(moved, told, 0);
+  const [first, second] = upgradeStepsAt(moved, session, 0);
   expect([first!.removed, first!.faster]).toEqual([["0/t0"], []]);
   expect([second!.faster, second!.bitsPerSec]).toEqual([["0/t1", "1/t1"], [25e6]]);
 });

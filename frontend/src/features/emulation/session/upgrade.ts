@@ -17,10 +17,10 @@ export interface UpgradeStep {
   doneAt: number | null;
 }
 
-type Told = Pick<Session, "upgrades">;
+type Upgrading = Pick<Session, "upgrades">;
 
 /** The work order of a run's upgrade, step by step; none of a run without one. */
-export function upgradeStepsAt(network: Network, { upgrades }: Told, at: number): UpgradeStep[] {
+export function upgradeStepsAt(network: Network, { upgrades }: Upgrading, at: number): UpgradeStep[] {
   const { links, upgrade } = network.frame;
   const rowOf = new Map(links.id.map((id, row) => [id, row]));
   const rowsOf = (ids: readonly number[] = []) => ids.flatMap((id) => rowOf.get(id) ?? []);
@@ -45,8 +45,8 @@ export function upgradeStepsAt(network: Network, { upgrades }: Told, at: number)
  * Links that are not plugged in (not yet, or no longer) count as unplugged, and links that are
  * still slow as having a lowered rate.
  */
-export const unpluggedAt = (network: Network, told: Told, at: number) =>
-  upgradeStepsAt(network, told, at).flatMap(({ doneAt, cables, removed, faster }) =>
+export const unpluggedAt = (network: Network, session: Upgrading, at: number) =>
+  upgradeStepsAt(network, session, at).flatMap(({ doneAt, cables, removed, faster }) =>
     doneAt === null
       ? [
           { kind: "cable-pulled", targets: cables },

@@ -12,19 +12,19 @@ export function searchCommands(
   query: string,
   select: (selection: Selection) => void,
 ): Command[] {
-  const found: Command[] = [];
+  const commands: Command[] = [];
   const wanted = query.toLowerCase();
   const cable = parseCableName(query.toUpperCase());
   if (cable !== null && cable < model.cables.count)
-    found.push({
+    commands.push({
       id: `cable-${cable}`,
       title: `Cable ${cableName(cable)}`,
       group: "Cable",
       run: () => select({ kind: "cable", ids: [cable] }),
     });
   model.racks.names.forEach((name, rack) => {
-    if (found.length < FOUND && name.toLowerCase().startsWith(wanted))
-      found.push({
+    if (commands.length < FOUND && name.toLowerCase().startsWith(wanted))
+      commands.push({
         id: `rack-${name}`,
         title: `Rack ${name}`,
         group: "Rack",
@@ -40,12 +40,12 @@ export function searchCommands(
     )
       devices.push(d);
   for (const device of devices)
-    found.push({
+    commands.push({
       id: `device-${device}`,
       title: `${model.devices.kind[device] === 1 ? "Switch" : "Server"} ${model.devices.names[device]}`,
       hint: `${model.devices.hosts[device]} · ${placeName(model, device)}`,
       group: "Device",
       run: () => select({ kind: "device", ids: [device] }),
     });
-  return found.slice(0, 2 * FOUND);
+  return commands.slice(0, 2 * FOUND);
 }

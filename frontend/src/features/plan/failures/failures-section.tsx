@@ -40,10 +40,11 @@ const RACK = "rack";
 
 export function FailuresSection({ computed, model }: { computed: Computed; model: PlanModel }) {
   const settled = useSettled(computed, QUIET_MS);
-  const [asked, setChosen] = useState<FailureKind | typeof RACK>("switch");
+  const [selected, setChosen] = useState<FailureKind | typeof RACK>("switch");
   const kinds = kindsOf(settled.summary.counts);
   // The kind may belong to the previous family after a change of the plan.
-  const chosen = asked === RACK || kinds.some(({ value }) => value === asked) ? asked : kinds[0]!.value;
+  const chosen =
+    selected === RACK || kinds.some(({ value }) => value === selected) ? selected : kinds[0]!.value;
   const { mark, seen } = useSeen();
   return (
     <Section
@@ -220,7 +221,7 @@ function Rack({ computed, names }: { computed: Computed; names: readonly string[
 /** The dead and cut-off servers, and the source of the number. */
 function Losses({ point, reference }: { point: Prediction | undefined; reference?: Reference }) {
   const failures = point?.failures;
-  const said = failures
+  const message = failures
     ? [
         failures.servers > 0 && plural(failures.servers, "server"),
         failures.switches > 0 && plural(failures.switches, "switch", "switches"),
@@ -232,7 +233,7 @@ function Losses({ point, reference }: { point: Prediction | undefined; reference
       <span className={styles.losses}>
         {failures === undefined
           ? "Computing…"
-          : `${said.length > 0 ? `${said.join(", ")} failed` : "Nothing failed"}; ${cutOffText(point!)}.`}
+          : `${message.length > 0 ? `${message.join(", ")} failed` : "Nothing failed"}; ${cutOffText(point!)}.`}
       </span>
       <BasisBadge basis="modelled" /> aggregate bottleneck throughput, all to all
       {reference &&

@@ -71,10 +71,10 @@ function useReference(servers: number) {
 export function useFailurePoints(spec: PlanSpec, servers: number, kind: FailureKind, wanted: number) {
   const client = useQueryClient();
   const reference = useReference(servers);
-  const asked = canonical({ spec, kind });
-  const [found, setFound] = useState({ asked, curves: NOTHING });
+  const key = canonical({ spec, kind });
+  const [latest, setLatest] = useState({ key, curves: NOTHING });
   const [error, setError] = useState<unknown>(null);
-  const curves = found.asked === asked ? found.curves : NOTHING;
+  const curves = latest.key === key ? latest.curves : NOTHING;
   const other = reference.data?.spec;
   // biome-ignore lint/correctness/useExhaustiveDependencies: `asked` identifies the spec and the kind
   useEffect(() => {
@@ -86,9 +86,9 @@ export function useFailurePoints(spec: PlanSpec, servers: number, kind: FailureK
       return client.fetchQuery(question);
     };
     const add = (network: keyof Curves, ratio: number, point: Prediction) =>
-      setFound((before) => {
-        const known = before.asked === asked ? before.curves : NOTHING;
-        return { asked, curves: { ...known, [network]: new Map(known[network]).set(ratio, point) } };
+      setLatest((before) => {
+        const known = before.key === key ? before.curves : NOTHING;
+        return { key, curves: { ...known, [network]: new Map(known[network]).set(ratio, point) } };
       });
     const all = async () => {
       setError(null);
@@ -110,7 +110,7 @@ export function useFailurePoints(spec: PlanSpec, servers: number, kind: FailureK
       current = false;
       takeBack();
     };
-  }, [asked, wanted, other, client]);
+  }, [key, wanted, other, client]);
   return { curves, reference: reference.data, error: error ?? reference.error };
 }
 

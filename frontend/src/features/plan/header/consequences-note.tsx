@@ -13,13 +13,13 @@ import styles from "./refused-banner.module.css";
  * or undo the change.
  */
 export function ConsequencesNote({ computed, past }: { computed: Computed; past: PlanSpec[] }) {
-  const { before, found } = useConsequences(computed, past);
+  const { before, changes } = useConsequences(computed, past);
   const [closed, setClosed] = useState<string | null>(null);
   const { undo, replace } = usePlan.getState();
   const key = canonical(computed.spec);
-  if (!before || found.length === 0 || closed === key) return null;
+  if (!before || changes.length === 0 || closed === key) return null;
   const servers = before.summary.counts.servers;
-  const kept = found.some(({ what }) => what === "servers")
+  const kept = changes.some(({ what }) => what === "servers")
     ? withServers(computed.spec.topology, servers)
     : null;
   return (
@@ -27,11 +27,11 @@ export function ConsequencesNote({ computed, past }: { computed: Computed; past:
       <Icon name="info" />
       <span>
         {"This change also made: "}
-        {found.map((item) => `${item.title.toLowerCase()} ${item.before} → ${item.after}`).join("; ")}.
+        {changes.map((item) => `${item.title.toLowerCase()} ${item.before} → ${item.after}`).join("; ")}.
       </span>
       {kept && (
         <Button small onClick={() => replace(setIn(computed.spec, "topology", kept), "keep-servers")}>
-          {`Keep ${found.find(({ what }) => what === "servers")!.before} servers`}
+          {`Keep ${changes.find(({ what }) => what === "servers")!.before} servers`}
         </Button>
       )}
       <Button small onClick={undo}>
@@ -46,10 +46,10 @@ export function ConsequencesNote({ computed, past }: { computed: Computed; past:
 function useConsequences(
   computed: Computed,
   past: PlanSpec[],
-): { before: Known | null; found: Consequence[] } {
+): { before: Known | null; changes: Consequence[] } {
   const known = useRef(new Map<string, Known>());
   known.current.set(canonical(computed.spec), computed);
   const last = past.at(-1);
   const before = (last && known.current.get(canonical(last))) ?? null;
-  return { before, found: before ? consequences(before, computed) : [] };
+  return { before, changes: before ? consequences(before, computed) : [] };
 }

@@ -32,24 +32,24 @@ const ENCLOSURES: Record<string, string> = {
 export function consequences(before: Known, after: Known): Consequence[] {
   const [a, b] = [before.spec, after.spec];
   if (a.topology.family !== b.topology.family) return [];
-  const found: Consequence[] = [];
+  const changes: Consequence[] = [];
   const servers = [before, after].map((item) => item.summary.counts.servers) as [number, number];
   if (servers[0] !== servers[1] && !sameShape(a.topology, b.topology)) {
     const [from, to] = servers.map((count) => formatCount(count)) as [string, string];
-    found.push({ what: "servers", title: "Servers", before: from, after: to });
+    changes.push({ what: "servers", title: "Servers", before: from, after: to });
   }
   const [was, is] = [before, after].map((item) => enclosureOf(item.summary.spec as PlanSpec)) as [
     string,
     string,
   ];
   if (was !== is && canonical(getIn(a, "site.enclosure")) === canonical(getIn(b, "site.enclosure")))
-    found.push({
+    changes.push({
       what: "enclosure",
       title: "Enclosure",
       before: ENCLOSURES[was] ?? was,
       after: ENCLOSURES[is] ?? is,
     });
-  return found;
+  return changes;
 }
 
 /** Whether two topologies differ only in the number of servers that exist. */

@@ -11,17 +11,17 @@ function server(...states: Job[]): JobCalls & { cancel: ReturnType<typeof vi.fn>
 }
 
 test("progress is shown until the file is ready", async () => {
-  const told: number[] = [];
+  const reported: number[] = [];
   const calls = server(job("running", 0.4), job("running", 0.7), job("done", 1));
   const url = await finishedJob(
     job("queued", 0),
     calls,
     new AbortController().signal,
-    ({ progress }) => told.push(progress),
+    ({ progress }) => reported.push(progress),
     0,
   );
   expect(url).toBe("/file");
-  expect(told).toEqual([0, 0.4, 0.7, 1]);
+  expect(reported).toEqual([0, 0.4, 0.7, 1]);
   expect(calls.cancel).not.toHaveBeenCalled();
 });
 

@@ -11,8 +11,10 @@ export function differences(made: NonNullable<PlanFile["made"]>, now: Summary): 
     ["cables", formatCount(before.counts?.cables), formatCount(now.counts.cables)],
     ["cable length", formatMetres(before.cable_metres), formatMetres(now.cable_metres)],
   ];
-  const told = rows.filter(([, was, is]) => was !== is).map(([title, was, is]) => `${title} ${was} → ${is}`);
-  return told.length > 0
-    ? `Changed: ${told.join(", ")}.`
+  const changes = rows
+    .filter(([, was, is]) => was !== is)
+    .map(([title, was, is]) => `${title} ${was} → ${is}`);
+  return changes.length > 0
+    ? `Changed: ${changes.join(", ")}.`
     : `Its totals are the same; prices or positions of parts differ, or the engine does (file: ${made.engine}).`;
 }

@@ -11,15 +11,17 @@ export interface LimitWords {
   stated: string;
 }
 
-export function siteLimitWords(one: SiteLimit): LimitWords {
-  const value = `${one.at_least ? "at least " : ""}${amount(one.value, one.unit)}`;
-  const takes = `${one.place}: ${one.title} ${value}`;
-  if (one.limit === null) return { look: "info", text: takes, stated: "No limit stated; not checked." };
+export function siteLimitWords(siteLimit: SiteLimit): LimitWords {
+  const value = `${siteLimit.at_least ? "at least " : ""}${amount(siteLimit.value, siteLimit.unit)}`;
+  const takes = `${siteLimit.place}: ${siteLimit.title} ${value}`;
+  if (siteLimit.limit === null) return { look: "info", text: takes, stated: "No limit stated; not checked." };
   const whose =
-    one.limit === one.usual ? `From the catalog (${one.basis}): ${one.source}` : "Stated by the plan.";
+    siteLimit.limit === siteLimit.usual
+      ? `From the catalog (${siteLimit.basis}): ${siteLimit.source}`
+      : "Stated by the plan.";
   return {
-    look: one.over === 0 ? "pass" : one.quantity === "gross_mass" ? "error" : "warning",
-    text: `${takes}, limit ${amount(one.limit, one.unit)}.`,
+    look: siteLimit.over === 0 ? "pass" : siteLimit.quantity === "gross_mass" ? "error" : "warning",
+    text: `${takes}, limit ${amount(siteLimit.limit, siteLimit.unit)}.`,
     stated: whose,
   };
 }

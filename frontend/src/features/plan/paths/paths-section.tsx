@@ -131,24 +131,24 @@ function Paths({
 }) {
   const [without, setWithout] = useState<readonly string[]>([]);
   const [lit, setLit] = useState<Lit>("all");
-  const asked = usePaths({ spec: computed.spec, source: ends[0], destination: ends[1], without });
-  const found = asked.data;
-  useLight(found?.paths, asked.isPlaceholderData, lit, marked);
+  const query = usePaths({ spec: computed.spec, source: ends[0], destination: ends[1], without });
+  const answer = query.data;
+  useLight(answer?.paths, query.isPlaceholderData, lit, marked);
   const reach = useGuide((state) => state.reach);
   const unplug = (name: string) => {
     setWithout((before) => [...before, name]);
     setLit(0);
     reach("paths");
   };
-  if (asked.isError) return <ProblemView error={asked.error} onRetry={() => void asked.refetch()} />;
-  if (!found) return <Skeleton height={96} />;
+  if (query.isError) return <ProblemView error={query.error} onRetry={() => void query.refetch()} />;
+  if (!answer) return <Skeleton height={96} />;
   return (
     <>
       <p className={styles.note} role="status">
-        {says(found)}
+        {summaryOf(answer)}
       </p>
       <ul className={styles.paths} data-testid="paths">
-        {found.paths.map((path, at) => (
+        {answer.paths.map((path, at) => (
           <li key={path.links.join(" ")}>
             <PathRow
               path={path}
@@ -161,7 +161,7 @@ function Paths({
         ))}
       </ul>
       <div className={styles.actions}>
-        {lit !== "all" && found.paths.length > 1 && (
+        {lit !== "all" && answer.paths.length > 1 && (
           <Button small onClick={() => setLit("all")}>
             Show all
           </Button>
@@ -208,10 +208,10 @@ function useLight(
   }, [paths, stale, lit]);
 }
 
-function says(found: ServerPaths): string {
-  const { paths, without } = found;
+function summaryOf(answer: ServerPaths): string {
+  const { paths, without } = answer;
   const gone = without.length > 0 ? `${plural(without.length, "cable")} unplugged: ` : "";
-  if (paths.length === 0) return `${gone}${REASONS[found.reason ?? "no-path"]}`;
+  if (paths.length === 0) return `${gone}${REASONS[answer.reason ?? "no-path"]}`;
   const number = paths.length === 1 ? "one path" : `${paths.length} paths that share no device on the way`;
   return `${gone}${number}, ${plural(paths[0]!.links.length, "link")} at least.`;
 }

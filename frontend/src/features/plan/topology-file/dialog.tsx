@@ -74,12 +74,12 @@ function Reading({ file, onClose }: { file: File; onClose: () => void }) {
     retry: false,
     gcTime: 0,
   });
-  const found = read.isError ? undefined : read.data;
+  const imported = read.isError ? undefined : read.data;
   const plan = () => {
-    if (!found) return;
+    if (!imported) return;
     const { history, saved, draftName, rename, replace } = usePlan.getState();
-    replace({ ...history.present, topology: found.spec as TopologySpec }, "topology-file");
-    if (!saved && draftName === UNTITLED) rename(found.name || file.name.replace(/(?<=.)\.[^.]*$/, ""));
+    replace({ ...history.present, topology: imported.spec as TopologySpec }, "topology-file");
+    if (!saved && draftName === UNTITLED) rename(imported.name || file.name.replace(/(?<=.)\.[^.]*$/, ""));
     onClose();
   };
   return (
@@ -93,11 +93,11 @@ function Reading({ file, onClose }: { file: File; onClose: () => void }) {
           />
         </ProblemView>
       )}
-      {found && <Summary found={found} file={file} />}
+      {imported && <Summary imported={imported} file={file} />}
       <Questions answers={answers} onChange={setAnswers} />
-      {found && <Told found={found} />}
+      {imported && <Report imported={imported} />}
       <div className={styles.orders}>
-        <Button look="primary" onClick={plan} disabled={!found || read.isFetching}>
+        <Button look="primary" onClick={plan} disabled={!imported || read.isFetching}>
           Plan this network
         </Button>
         <ChooseButton>Choose another file…</ChooseButton>
@@ -107,8 +107,8 @@ function Reading({ file, onClose }: { file: File; onClose: () => void }) {
   );
 }
 
-function Summary({ found, file }: { found: ImportedTopology; file: File }) {
-  const { servers, switches, links } = found.counts;
+function Summary({ imported, file }: { imported: ImportedTopology; file: File }) {
+  const { servers, switches, links } = imported.counts;
   return (
     <div role="status">
       <p className={styles.counts}>
@@ -117,7 +117,7 @@ function Summary({ found, file }: { found: ImportedTopology; file: File }) {
         </strong>
       </p>
       <p className="muted">
-        {file.name} · {found.format_title}
+        {file.name} · {imported.format_title}
       </p>
     </div>
   );
@@ -177,10 +177,10 @@ function Questions({ answers, onChange }: { answers: Answers; onChange: (answers
   );
 }
 
-function Told({ found }: { found: ImportedTopology }) {
+function Report({ imported }: { imported: ImportedTopology }) {
   return (
     <>
-      {found.findings.map((finding) => (
+      {imported.findings.map((finding) => (
         <p key={finding.code} className={styles.warning}>
           <Icon name="warning" />
           <span>
@@ -191,7 +191,7 @@ function Told({ found }: { found: ImportedTopology }) {
       <section aria-labelledby="topology-file-roles">
         <h3 id="topology-file-roles">Servers and switches</h3>
         <ul className={styles.list}>
-          {found.roles.map((role) => (
+          {imported.roles.map((role) => (
             <li key={role.rule}>
               {[
                 role.servers > 0 && plural(role.servers, "server"),
@@ -207,16 +207,16 @@ function Told({ found }: { found: ImportedTopology }) {
       <section aria-labelledby="topology-file-rates">
         <h3 id="topology-file-rates">Rates</h3>
         <ul className={styles.list}>
-          {found.rates.slice(0, 8).map((rate) => (
+          {imported.rates.slice(0, 8).map((rate) => (
             <li key={`${rate.gbps} ${rate.told}`}>
               {formatCount(rate.links)} × {rate.gbps} Gb/s{rate.told ? "" : ", assumed"}
             </li>
           ))}
-          {found.rates.length > 8 && <li>and {formatCount(found.rates.length - 8)} more rates</li>}
+          {imported.rates.length > 8 && <li>and {formatCount(imported.rates.length - 8)} more rates</li>}
         </ul>
       </section>
-      <Sentences title="Assumed" sentences={found.assumed} />
-      <Sentences title="Left out" sentences={found.left_out} />
+      <Sentences title="Assumed" sentences={imported.assumed} />
+      <Sentences title="Left out" sentences={imported.left_out} />
     </>
   );
 }

@@ -71,15 +71,15 @@ function PathsOnDemand(props: {
   model: PlanModel;
   marked: ReturnType<typeof useSelection>;
 }) {
-  const [asked, setAsked] = useState(false);
+  const [open, setOpen] = useState(false);
   return (
     <Section title="Paths between two servers" guide="paths">
-      {asked ? (
+      {open ? (
         <Suspense>
           <PathsSection {...props} />
         </Suspense>
       ) : (
-        <Button small onClick={() => setAsked(true)}>
+        <Button small onClick={() => setOpen(true)}>
           Show parallel paths
         </Button>
       )}

@@ -90,8 +90,8 @@ export function arrowsOf(lights: ReadonlyMap<Stage, Light>): Arrow[] {
   const of = new Map(BOXES.map((box) => [box.stage, box]));
   return ARROWS.map(([from, to]) => {
     const light = lights.get(from);
-    const told = light !== undefined && (!TABLES.has(from) || light === "matched");
-    return { from: of.get(from)!, to: of.get(to)!, lit: told && lights.has(to) };
+    const passed = light !== undefined && (!TABLES.has(from) || light === "matched");
+    return { from: of.get(from)!, to: of.get(to)!, lit: passed && lights.has(to) };
   });
 }
 

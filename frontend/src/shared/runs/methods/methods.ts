@@ -49,15 +49,15 @@ function ordered(value: unknown): unknown {
  * Whether two experiments have the same setup: network, traffic except its size, routing, link rate
  * and faults.
  */
-export function sameQuestion(one: Experiment, other: Experiment): boolean {
-  const asked = ({ plan, workload, routing, link_gbps, faults, emulation, topologies }: Experiment) => {
+export function sameQuestion(first: Experiment, other: Experiment): boolean {
+  const questionOf = ({ plan, workload, routing, link_gbps, faults, emulation, topologies }: Experiment) => {
     const traffic = Object.entries(workload).filter(([key]) => !SIZES.has(key));
     const slice = emulation?.slice ?? null;
     return JSON.stringify(
       ordered([plan.spec, Object.fromEntries(traffic), routing, link_gbps, faults, slice, topologies.length]),
     );
   };
-  return asked(one) === asked(other);
+  return questionOf(first) === questionOf(other);
 }
 
 /** The size of each flow of a simulation, in bytes; null if flows differ. */
@@ -118,11 +118,11 @@ export function goodputSeries({ flow, packet, emulation }: Answers): LineSeries[
 
 /** The share of answered requests by latency; nothing without requests. */
 export function latencySeries({ packet, emulation }: Answers): LineSeries[] {
-  const told: [Method, { secs: number[]; share: number[] } | null | undefined][] = [
+  const distributions: [Method, { secs: number[]; share: number[] } | null | undefined][] = [
     ["packet", packet?.result.latency_distribution],
     ["emulation", emulation?.latency_distribution],
   ];
-  return told.flatMap(([method, of]) =>
+  return distributions.flatMap(([method, of]) =>
     of && of.secs.length > 0
       ? [line(method, [{ x: 0, y: 0 }, ...of.secs.map((x, at) => ({ x, y: of.share[at] ?? 1 }))], true)]
       : [],
@@ -134,7 +134,7 @@ export function latencySeries({ packet, emulation }: Answers): LineSeries[] {
  * measured means.
  */
 export function flowSeries({ flow, packet, emulation }: Answers): LineSeries[] {
-  const found: LineSeries[] = [];
+  const series: LineSeries[] = [];
   const fair = flow?.maxmin;
   if (fair && fair.min_gbps !== null) {
     const shares: [number | null, number][] = [
@@ -144,7 +144,7 @@ export function flowSeries({ flow, packet, emulation }: Answers): LineSeries[] {
       [fair.p99_gbps, 0.99],
       [fair.max_gbps, 1],
     ];
-    found.push(
+    series.push(
       line(
         "flow",
         shares.flatMap(([x, y]) => (x === null ? [] : [{ x, y }])),
@@ -157,18 +157,18 @@ export function flowSeries({ flow, packet, emulation }: Answers): LineSeries[] {
       x: (packet.flowBytes! * 8e-9) / time,
       y: 1 - (share[at - 1] ?? 0),
     }));
-    if (points.length > 0) found.push(line("packet", points.reverse(), true));
+    if (points.length > 0) series.push(line("packet", points.reverse(), true));
   }
   const rates = (emulation?.per_flow ?? [])
     .map((flow) => flow.goodput_bits_per_sec / 1e9)
     .sort((a, b) => a - b);
   if (rates.length > 0)
-    found.push(
+    series.push(
       line(
         "emulation",
         rates.map((x, at) => ({ x, y: (at + 1) / rates.length })),
         true,
       ),
     );
-  return found;
+  return series;
 }

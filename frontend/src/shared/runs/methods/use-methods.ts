@@ -29,18 +29,18 @@ async function findRuns(own: MethodRun, signal: AbortSignal): Promise<MethodRun[
   const query = { limit: LOOKED_AT };
   const { items } = await take(api.GET("/api/v1/experiments", { params: { query }, signal }));
   const same = items.filter((item) => item.engine !== own.method && sameQuestion(item, own.experiment));
-  const found: MethodRun[] = [];
+  const complete: MethodRun[] = [];
   for (const method of METHODS) {
-    if (method === own.method) found.push(own);
+    if (method === own.method) complete.push(own);
     for (const experiment of same.filter(({ engine }) => engine === method)) {
       const run = await latestRun(experiment, signal);
       if (run) {
-        found.push({ method, run, experiment });
+        complete.push({ method, run, experiment });
         break;
       }
     }
   }
-  return found;
+  return complete;
 }
 
 async function readAnswers(runs: readonly MethodRun[], signal: AbortSignal): Promise<Answers> {

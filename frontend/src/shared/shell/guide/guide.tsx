@@ -43,13 +43,13 @@ export default function Guide() {
 
 /** The instruction of the step, and how to reach its control by keyboard. */
 function Pointing({ step, onNext }: { step: Step; onNext: () => void }) {
-  const { hint, found, frame } = usePointing(step);
+  const { hint, visible, frame } = usePointing(step);
   return (
     <>
       <p className={styles.text} role="status">
         {hint.text}
       </p>
-      {found && (
+      {visible && (
         <Button small onClick={() => focusOn(step)}>
           Show me
         </Button>
@@ -72,7 +72,7 @@ interface Frame {
 interface Seen {
   hint: Hint;
   /** Its control is on the page. */
-  found: boolean;
+  visible: boolean;
   /** Around the control; null while it is scrolled out of sight. */
   frame: Frame | null;
 }
@@ -81,7 +81,7 @@ interface Seen {
 function usePointing(step: Step): Seen {
   const look = (): Seen => {
     const { hint, control } = hintFor(step);
-    return { hint, found: control !== null, frame: control && inSight(control) ? frameOf(control) : null };
+    return { hint, visible: control !== null, frame: control && inSight(control) ? frameOf(control) : null };
   };
   const [seen, setSeen] = useState(look);
   // biome-ignore lint/correctness/useExhaustiveDependencies: `look` depends on the step alone

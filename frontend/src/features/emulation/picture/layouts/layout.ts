@@ -46,10 +46,10 @@ export function digitsOf({ frame: { servers, switches } }: Network): readonly (r
   ];
 }
 
-export function compareDigits(one: readonly number[], other: readonly number[]): number {
-  for (let i = 0; i < Math.min(one.length, other.length); i++)
-    if (one[i] !== other[i]) return one[i]! - other[i]!;
-  return one.length - other.length;
+export function compareDigits(first: readonly number[], second: readonly number[]): number {
+  for (let i = 0; i < Math.min(first.length, second.length); i++)
+    if (first[i] !== second[i]) return first[i]! - second[i]!;
+  return first.length - second.length;
 }
 
 export const boxOf = ({ boxes }: Layout, node: Node) => ({
@@ -100,16 +100,16 @@ export function hitAt(
     if (x >= box.x - 1 && x <= box.x + box.width + 1 && y >= box.y - 1 && y <= box.y + box.height + 1)
       return { node };
   }
-  let [nearest, found] = [reachPx, -1];
+  let [nearest, match] = [reachPx, -1];
   for (let link = 0; link < network.links; link++) {
     if (!isNear(layout.curves, link, x, y, reachPx)) continue;
     for (let i = 0; i <= SAMPLES; i++) {
       const at = pointOn(layout, link, i / SAMPLES);
       const distance = Math.hypot(at.x - x, at.y - y);
-      if (distance < nearest) [nearest, found] = [distance, link];
+      if (distance < nearest) [nearest, match] = [distance, link];
     }
   }
-  return found < 0 ? null : { link: found };
+  return match < 0 ? null : { link: match };
 }
 
 /** Whether a point is near the rectangle of a link's control points, which holds its whole line. */

@@ -84,11 +84,11 @@ test.each(CASES)("$name in $width x $height: every node and every link can be po
   }
   const unreachable = [];
   for (let link = 0; link < of.links; link++) {
-    const found = Array.from({ length: 41 }, (_, i) => pointOn(layout, link, i / 40)).some(({ x, y }) => {
+    const reached = Array.from({ length: 41 }, (_, i) => pointOn(layout, link, i / 40)).some(({ x, y }) => {
       const hit = hitAt(of, layout, x, y);
       return hit !== null && "link" in hit && hit.link === link;
     });
-    if (!found) unreachable.push(link);
+    if (!reached) unreachable.push(link);
   }
   expect(unreachable).toEqual([]);
 });

@@ -67,21 +67,21 @@ function shrink(boxes: Float32Array, step: Grid["step"]): void {
 function gridOf(digits: readonly (readonly number[])[], width: number, height: number): Grid {
   // A slice has some values of a digit only.
   const values = [0, 1, 2].map((i) =>
-    [...new Set(digits.map((address) => address[i] ?? 0))].sort((item, other) => item - other),
+    [...new Set(digits.map((address) => address[i] ?? 0))].sort((a, b) => a - b),
   );
   const [columns, rows, planes] = values.map((list) => Math.max(1, list.length)) as [number, number, number];
-  const room = [width - 2 * PADDING_PX, height - 2 * PADDING_PX] as const;
+  const space = [width - 2 * PADDING_PX, height - 2 * PADDING_PX] as const;
   const stepsAt = (across: number) =>
     [
-      room[0] / across / (columns + MARGIN_STEPS),
-      (room[1] / Math.ceil(planes / across) - LABEL_PX) / (rows + MARGIN_STEPS),
+      space[0] / across / (columns + MARGIN_STEPS),
+      (space[1] / Math.ceil(planes / across) - LABEL_PX) / (rows + MARGIN_STEPS),
     ] as const;
   const sizeAt = (across: number) => Math.min(stepsAt(across)[0] / ASPECT, stepsAt(across)[1]);
   let across = planes;
   for (let fewer = planes - 1; fewer > 0; fewer--)
     if (sizeAt(fewer) > sizeAt(across) * (across === planes ? WORTH : 1)) across = fewer;
   const step = stepsAt(across);
-  const planePx = [room[0] / across, room[1] / Math.ceil(planes / across)] as const;
+  const planePx = [space[0] / across, space[1] / Math.ceil(planes / across)] as const;
   return {
     places: digits.map((address) => {
       const [column, row, plane] = values.map((list, i) => list.indexOf(address[i] ?? 0));
@@ -102,17 +102,17 @@ function gridOf(digits: readonly (readonly number[])[], width: number, height: n
 
 /** A link's start, handles and end, and whether it is two stubs. */
 function lineOf(grid: Grid, boxes: Float32Array, a: Node, b: Node): { curve: number[]; stub: boolean } {
-  const [one, other] = [grid.places[a]!, grid.places[b]!];
-  if (one[2] === other[2]) {
-    const axis = one[0] !== other[0] ? 0 : 1;
-    const by = other[axis] - one[axis];
+  const [first, second] = [grid.places[a]!, grid.places[b]!];
+  if (first[2] === second[2]) {
+    const axis = first[0] !== second[0] ? 0 : 1;
+    const by = second[axis] - first[axis];
     if (Math.abs(by) > 1) return stubs(grid, boxes, a, b, axis, -Math.sign(by));
     const [from, to] = [edge(boxes, a, axis, Math.sign(by)), edge(boxes, b, axis, -Math.sign(by))];
     const third = (share: number) => [0, 1].map((i) => from[i]! + (to[i]! - from[i]!) * share);
     return { curve: [...from, ...third(1 / 3), ...third(2 / 3), ...to], stub: false };
   }
-  const by = other[2] - one[2];
-  const beside = Math.floor(one[2] / grid.across) === Math.floor(other[2] / grid.across);
+  const by = second[2] - first[2];
+  const beside = Math.floor(first[2] / grid.across) === Math.floor(second[2] / grid.across);
   if (Math.abs(by) > 1 || !beside)
     return stubs(grid, boxes, a, b, 2, Math.abs(by) > 1 ? -Math.sign(by) : Math.sign(by));
   const [from, to] = [corner(boxes, a, Math.sign(by)), corner(boxes, b, -Math.sign(by))];

@@ -85,15 +85,15 @@ test.each([
             other.y + other.height <= item.y,
         ).toBe(true);
     }
-    let found = 0;
+    let hits = 0;
     for (let link = 0; link < network.links; link++) {
       const { x, y } = pointOn(layout, link, 0.5);
       expect(x).toBeGreaterThanOrEqual(0);
       expect(x).toBeLessThanOrEqual(700);
       const hit = hitAt(network, layout, x, y);
-      if (hit && "link" in hit && hit.link === link) found++;
+      if (hit && "link" in hit && hit.link === link) hits++;
     }
     // Where cables cross, another may be as near.
-    expect(found).toBeGreaterThan(network.links * (racks === 1 ? 0.9 : 0.5));
+    expect(hits).toBeGreaterThan(network.links * (racks === 1 ? 0.9 : 0.5));
   },
 );

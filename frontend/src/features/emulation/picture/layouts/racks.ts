@@ -42,13 +42,13 @@ export function rackLayoutOf(network: Network, model: PlanModel, width: number, 
   const racks = racksOf(network, model);
   const place = new Map(racks.map((rack, i) => [rack, i]));
   const { rows, rowOf } = rowsOf(devices.map((device) => [unit[device]!, heightUnits[device]!]));
-  const room = (width - 2 * PADDING.side) / racks.length;
-  const rackPx = Math.max(RACK_PX.least, Math.min(RACK_PX.most, room * RACK_SHARE));
+  const space = (width - 2 * PADDING.side) / racks.length;
+  const rackPx = Math.max(RACK_PX.least, Math.min(RACK_PX.most, space * RACK_SHARE));
   const free = height - PADDING.top - PADDING.bottom;
   const unitPx = Math.max(UNIT_PX.least, Math.min(UNIT_PX.most, free / rows));
   const tall = unitPx * rows;
   const top = PADDING.top + Math.max(0, (free - tall) / 2);
-  const leftOf = (device: number) => PADDING.side + (place.get(rack[device]!)! + 0.5) * room - rackPx / 2;
+  const leftOf = (device: number) => PADDING.side + (place.get(rack[device]!)! + 0.5) * space - rackPx / 2;
 
   const boxes = new Float32Array(devices.length * 4);
   devices.forEach((device, node) => {
@@ -69,11 +69,11 @@ export function rackLayoutOf(network: Network, model: PlanModel, width: number, 
     width,
     height,
     boxes,
-    curves: curvesOf(network, model, devices, boxes, (room - rackPx) / 2),
+    curves: curvesOf(network, model, devices, boxes, (space - rackPx) / 2),
     tiers: [],
     frames: racks.map((rack, i) => ({
       label: model.racks.names[rack] ?? "",
-      x: PADDING.side + (i + 0.5) * room - rackPx / 2 - 3,
+      x: PADDING.side + (i + 0.5) * space - rackPx / 2 - 3,
       y: top - 3,
       width: rackPx + 6,
       height: tall + 6,

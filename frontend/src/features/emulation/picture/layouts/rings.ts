@@ -68,15 +68,15 @@ function ringsOf(servers: readonly (readonly number[])[]): Rings {
   const depth = servers.reduce((most, address) => Math.max(most, address.length), 0);
   // A slice has some values of a digit only; a ring has a place for each that there is.
   const values = Array.from({ length: depth }, (_, i) =>
-    [...new Set(servers.map((address) => address[i] ?? 0))].sort((item, other) => item - other),
+    [...new Set(servers.map((address) => address[i] ?? 0))].sort((a, b) => a - b),
   );
   const radius: number[] = new Array(depth + 1).fill(1);
   const places: (readonly Place[])[] = [];
   for (let i = depth - 1; i >= 0; i--) {
     const leaf = i === depth - 1;
-    const found = ring(values[i]!.length, radius[i + 1]! * (leaf ? 1 : ROOM), leaf);
-    places[i] = found.places;
-    radius[i] = found.outer;
+    const placed = ring(values[i]!.length, radius[i + 1]! * (leaf ? 1 : ROOM), leaf);
+    places[i] = placed.places;
+    radius[i] = placed.outer;
   }
   return {
     radius,
@@ -115,9 +115,9 @@ function fitted(circles: readonly { place: Place; radius: number }[], width: num
   };
 }
 
-function sharedDigits(one: readonly number[], other: readonly number[]): readonly number[] {
-  const end = one.findIndex((digit, i) => digit !== other[i]);
-  return end < 0 ? one : one.slice(0, end);
+function sharedDigits(first: readonly number[], second: readonly number[]): readonly number[] {
+  const end = first.findIndex((digit, i) => digit !== second[i]);
+  return end < 0 ? first : first.slice(0, end);
 }
 
 /** The digits of each group whose members share one digit or more, the outermost first. */

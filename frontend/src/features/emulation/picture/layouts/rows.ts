@@ -29,9 +29,9 @@ function inRows(network: Network, width: number, height: number, below: number):
   const levels = [...new Set(network.level)].filter((level) => level >= 0).sort((a, b) => b - a);
   const rows: number[] = [...levels.filter((level) => level !== below), -1];
   if (below >= 0) rows.push(below);
-  const room = height - PADDING.top - PADDING.bottom - SERVER_PX.height;
+  const space = height - PADDING.top - PADDING.bottom - SERVER_PX.height;
   const yOf = (row: number) =>
-    PADDING.top + SERVER_PX.height / 2 + (rows.length > 1 ? (room * row) / (rows.length - 1) : room / 2);
+    PADDING.top + SERVER_PX.height / 2 + (rows.length > 1 ? (space * row) / (rows.length - 1) : space / 2);
 
   const digits = digitsOf(network);
   const nodes = network.servers + network.switches;
@@ -123,9 +123,9 @@ function portsOf(network: Network, x: Float32Array, y: Float32Array, boxes: Floa
       const side = links
         .filter((link) => y[far(link)]! <= y[node]! === up)
         .sort((link, other) => x[far(link)]! - x[far(other)]! || link - other);
-      const room = boxes[node * 4 + 2]! * PORTS_SHARE;
+      const space = boxes[node * 4 + 2]! * PORTS_SHARE;
       side.forEach((link, place) => {
-        const shift = side.length > 1 ? (place / (side.length - 1) - 0.5) * room : 0;
+        const shift = side.length > 1 ? (place / (side.length - 1) - 0.5) * space : 0;
         ports[link * 2 + (network.a[link] === node ? 0 : 1)] = x[node]! + shift;
       });
     }
