@@ -3,6 +3,7 @@
  * unit is 1 U.
  */
 import { RACK_UNIT_METRES } from "@/units";
+import { addDeviceName } from "./device-name";
 import { HitIndex } from "./hit";
 import { csrSlice, memoised, type PlanModel } from "./model";
 import {
@@ -145,14 +146,7 @@ export function elevationList(model: PlanModel, options: ViewOptions): DisplayLi
       const level = model.devices.level[device]!;
       boxes.add(x, y, width, height, level < 0 ? "server" : `level:${level}`);
       hits.addBox({ kind: "device", id: device }, x, y, width, height);
-      deviceNames.add(
-        model.devices.names[device]!,
-        x + width / 2,
-        y + height / 2,
-        level < 0 ? "ink" : `onlevel:${level}`,
-        width * 0.94,
-        height,
-      );
+      addDeviceName(deviceNames, model, device, [x, y, width, height]);
       devices++;
     }
     rackNames.add(
@@ -277,14 +271,7 @@ export function elevationOverlay(model: PlanModel, highlight: Highlight, options
       const level = model.devices.level[device]!;
       const colour: ColourRef = level < 0 ? "server" : `level:${level}`;
       (main && !wholeRacks ? selected : relatedDevices).add(x, y, width, height, colour);
-      names.add(
-        model.devices.names[device]!,
-        x + width / 2,
-        y + height / 2,
-        level < 0 ? "ink" : `onlevel:${level}`,
-        width * 0.94,
-        height,
-      );
+      addDeviceName(names, model, device, [x, y, width, height]);
     }
   return [
     related.batch({ stroke: { colour: "rackEdge", width: 1 } }),

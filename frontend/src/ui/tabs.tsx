@@ -9,12 +9,13 @@ export interface TabItem<T extends string> {
 
 /**
  * Arrow keys, Home and End move and choose, as the ARIA pattern for tabs and radio groups requires.
+ * Each item's element has its id in `data-tab`.
  */
-function useArrows<T extends string>(items: TabItem<T>[], value: T, onChange: (value: T) => void) {
+export function useArrows<T extends string>(ids: readonly T[], value: T, onChange: (value: T) => void) {
   const root = useRef<HTMLDivElement>(null);
   const onKeyDown = (event: KeyboardEvent) => {
-    const at = items.findIndex((item) => item.id === value);
-    const last = items.length - 1;
+    const at = ids.indexOf(value);
+    const last = ids.length - 1;
     let next: number;
     if (event.key === "ArrowRight" || event.key === "ArrowDown") next = at === last ? 0 : at + 1;
     else if (event.key === "ArrowLeft" || event.key === "ArrowUp") next = at <= 0 ? last : at - 1;
@@ -22,81 +23,64 @@ function useArrows<T extends string>(items: TabItem<T>[], value: T, onChange: (v
     else if (event.key === "End") next = last;
     else return;
     event.preventDefault();
-    const item = items[next];
-    if (!item) return;
-    onChange(item.id);
+    const id = ids[next];
+    if (id === undefined) return;
+    onChange(id);
     root.current?.querySelectorAll<HTMLElement>("[data-tab]")[next]?.focus();
   };
-  return { root, onKeyDown };
+  return { ref: root, onKeyDown };
 }
 
-/** `panelId` names the one panel that shows the chosen tab. */
-export function Tabs<T extends string>({
+interface RowProps<T extends string> {
+  items: TabItem<T>[];
+  value: T;
+  onChange: (value: T) => void;
+  label: string;
+}
+
+function Row<T extends string>({
   items,
   value,
   onChange,
   label,
   panelId,
-}: {
-  items: TabItem<T>[];
-  value: T;
-  onChange: (value: T) => void;
-  label: string;
-  panelId: string;
-}) {
-  const { root, onKeyDown } = useArrows(items, value, onChange);
+}: RowProps<T> & { panelId?: string }) {
+  const arrows = useArrows(
+    items.map(({ id }) => id),
+    value,
+    onChange,
+  );
+  const tabs = panelId !== undefined;
   return (
-    <div ref={root} className={styles.tabs} role="tablist" aria-label={label} onKeyDown={onKeyDown}>
-      {items.map((item) => (
+    // biome-ignore lint/a11y/useAriaPropsSupportedByRole: both roles take a label
+    <div
+      {...arrows}
+      className={tabs ? styles.tabs : styles.segments}
+      role={tabs ? "tablist" : "radiogroup"}
+      aria-label={label}
+    >
+      {items.map(({ id, label: text, detail }) => (
         <button
-          key={item.id}
+          key={id}
           type="button"
-          role="tab"
-          data-tab={item.id}
+          role={tabs ? "tab" : "radio"}
+          data-tab={id}
           className={styles.tab}
-          aria-selected={item.id === value}
+          {...{ [tabs ? "aria-selected" : "aria-checked"]: id === value }}
           aria-controls={panelId}
-          tabIndex={item.id === value ? 0 : -1}
-          onClick={() => onChange(item.id)}
+          tabIndex={id === value ? 0 : -1}
+          onClick={() => onChange(id)}
         >
-          {item.label}
-          {item.detail && <span className={styles.count}>{item.detail}</span>}
+          {text}
+          {tabs && detail && <span className={styles.count}>{detail}</span>}
         </button>
       ))}
     </div>
   );
 }
 
+/** `panelId` names the one panel that shows the chosen tab. */
+export const Tabs = <T extends string>(props: RowProps<T> & { panelId: string }) => <Row {...props} />;
+
 /** One choice of a few, all visible. */
-export function Segmented<T extends string>({
-  items,
-  value,
-  onChange,
-  label,
-}: {
-  items: TabItem<T>[];
-  value: T;
-  onChange: (value: T) => void;
-  label: string;
-}) {
-  const { root, onKeyDown } = useArrows(items, value, onChange);
-  return (
-    <div ref={root} className={styles.segments} role="radiogroup" aria-label={label} onKeyDown={onKeyDown}>
-      {items.map((item) => (
-        // biome-ignore lint/a11y/useSemanticElements: a native radio cannot hold this look in every browser's forced colours
-        <button
-          key={item.id}
-          type="button"
-          role="radio"
-          data-tab={item.id}
-          className={styles.tab}
-          aria-checked={item.id === value}
-          tabIndex={item.id === value ? 0 : -1}
-          onClick={() => onChange(item.id)}
-        >
-          {item.label}
-        </button>
-      ))}
-    </div>
-  );
-}
+export const Segmented = <T extends string>(props: RowProps<T>) => <Row {...props} />;

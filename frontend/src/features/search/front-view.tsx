@@ -13,11 +13,11 @@ import type { FoundPoint, SearchDocument, SearchState } from "./use-search";
 
 interface Props {
   search: SearchState;
-  asked: Values;
+  submitted: Values;
   metrics: readonly SearchMetric[];
 }
 
-export function FrontView({ search, asked, metrics }: Props) {
+export function FrontView({ search, submitted, metrics }: Props) {
   const theme = useTheme(({ name }) => name);
   const navigate = useNavigate();
   const { document } = search;
@@ -25,25 +25,28 @@ export function FrontView({ search, asked, metrics }: Props) {
     await navigate({ to: "/plans/new", search: { spec: await encodeSpec(point.spec) } });
   };
   const metric = (name: string) => metrics.find((metric) => metric.name === name);
-  const [x, y] = [metric(asked.minimise), metric(asked.maximise)];
+  const [x, y] = [metric(submitted.minimise), metric(submitted.maximise)];
   const front = [...search.front].sort(
-    (a, b) => (a.values[asked.minimise] ?? 0) - (b.values[asked.minimise] ?? 0),
+    (a, b) => (a.values[submitted.minimise] ?? 0) - (b.values[submitted.minimise] ?? 0),
   );
   const points = [
-    ...front.map((one) => ({ one, best: true })),
-    ...search.others.map((one) => ({ one, best: false })),
+    ...front.map((candidate) => ({ candidate, best: true })),
+    ...search.others.map((candidate) => ({ candidate, best: false })),
   ]
-    .filter(({ one }) => x && y && one.values[x.name] !== undefined && one.values[y.name] !== undefined)
-    .map(({ one, best }) => ({
-      id: String(one.number),
-      label: one.title,
-      x: one.values[x!.name]!,
-      y: one.values[y!.name]!,
+    .filter(
+      ({ candidate }) =>
+        x && y && candidate.values[x.name] !== undefined && candidate.values[y.name] !== undefined,
+    )
+    .map(({ candidate, best }) => ({
+      id: String(candidate.number),
+      label: candidate.title,
+      x: candidate.values[x!.name]!,
+      y: candidate.values[y!.name]!,
       best,
-      short: !one.meets,
+      short: !candidate.meets,
     }));
   const provenance = document
-    ? `Modelled; engine ${document.engine_version}; ${document.book.book} version ${document.book.version}; seeds ${asked.seeds}`
+    ? `Modelled; engine ${document.engine_version}; ${document.book.book} version ${document.book.version}; seeds ${submitted.seeds}`
     : "Modelled; the search goes on";
   return (
     <>
@@ -63,7 +66,7 @@ export function FrontView({ search, asked, metrics }: Props) {
       {front.length > 0 && (
         <FrontTable
           front={front}
-          asked={asked}
+          submitted={submitted}
           metrics={metrics}
           currency={document?.book.currency}
           onOpen={(point) => void open(point)}
@@ -82,22 +85,22 @@ const withUnit = (metric: SearchMetric, currency = "") => {
 
 function FrontTable({
   front,
-  asked,
+  submitted,
   metrics,
   currency,
   onOpen,
 }: {
   front: readonly FoundPoint[];
-  asked: Values;
+  submitted: Values;
   metrics: readonly SearchMetric[];
   currency: string | undefined;
   onOpen: (point: FoundPoint) => void;
 }) {
   const named = new Set([
     "servers",
-    asked.minimise,
-    asked.maximise,
-    ...asked.rows.map(({ metric }) => metric),
+    submitted.minimise,
+    submitted.maximise,
+    ...submitted.rows.map(({ metric }) => metric),
   ]);
   const shown = metrics.filter(({ name }) => named.has(name));
   return (
@@ -109,7 +112,11 @@ function FrontTable({
           {front.map((point) => (
             <tr key={point.number}>
               <th scope="row">
-                <button type="button" className={styles.open} onClick={() => onOpen(point)}>
+                <button
+                  type="button"
+                  className={cx("text-button", styles.open)}
+                  onClick={() => onOpen(point)}
+                >
                   {point.title}
                 </button>
                 {point.unharmed && <span className={answer.note}> nothing fails in it</span>}

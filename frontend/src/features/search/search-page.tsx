@@ -24,7 +24,7 @@ export default function SearchPage() {
   });
   const families = useQuery({ queryKey: ["families"], queryFn: () => take(api.GET("/api/v1/topologies")) });
   const [values, setValues] = useState(initial);
-  const [asked, setAsked] = useState(values);
+  const [submitted, setSubmitted] = useState(values);
   const search = useSearch();
   // A network of one's own has one plan: there is nothing to search.
   const listed = (families.data ?? []).filter(({ family }) => family !== "custom");
@@ -62,7 +62,7 @@ export default function SearchPage() {
             action="Search"
             running={search.state === "running"}
             onStart={() => {
-              setAsked(values);
+              setSubmitted(values);
               void search.start(question);
             }}
             onCancel={search.cancel}
@@ -75,7 +75,7 @@ export default function SearchPage() {
               findings={search.findings}
             />
           </AnswerForm>
-          <Answer search={search} asked={asked} metrics={metrics.data.items} />
+          <Answer search={search} submitted={submitted} metrics={metrics.data.items} />
         </>
       )}
     </AnswerPage>
@@ -84,18 +84,18 @@ export default function SearchPage() {
 
 interface AnswerProps {
   search: SearchState;
-  asked: Values;
+  submitted: Values;
   metrics: readonly SearchMetric[];
 }
 
 /** The answer, or before the first question the built-in answer. */
-function Answer({ search, asked, metrics }: AnswerProps) {
+function Answer({ search, submitted, metrics }: AnswerProps) {
   const example = useQuery({
     queryKey: ["search-example"],
     queryFn: () => take(api.GET("/api/v1/search/example")),
     staleTime: Number.POSITIVE_INFINITY,
   });
-  const front = (shown: SearchState) => <FrontView search={shown} asked={asked} metrics={metrics} />;
+  const front = (shown: SearchState) => <FrontView search={shown} submitted={submitted} metrics={metrics} />;
   return (
     <AnswerResult running={search.state === "running"}>
       {search.state !== "idle" ? (

@@ -3,6 +3,7 @@
  * or on demand.
  */
 import { plural } from "@/units";
+import { addDeviceName } from "../device-name";
 import { coldToHot, heatClassOf, heatColour, heatInk, heatStyle, type LinkHeat } from "../heat";
 import { HitIndex } from "../hit";
 import { type Box, memoised, type PlanModel } from "../model";
@@ -121,7 +122,7 @@ function tierLabels(model: PlanModel, layout: LogicalLayout): Batch[] {
     else counts.set(level, { count: 1, y: layout.y[device]! });
   }
   const { x, width } = layout.bounds;
-  const room = (layout.gutter ?? 0) * 0.95;
+  const space = (layout.gutter ?? 0) * 0.95;
   for (const [level, { count, y }] of [...counts.entries()].sort(([a], [b]) => a - b)) {
     const note = model.scene.levels.find((l) => l.level === level)?.label ?? "";
     names.add(
@@ -129,9 +130,9 @@ function tierLabels(model: PlanModel, layout: LogicalLayout): Batch[] {
       x + width * 0.01,
       y,
       "ink",
-      room,
+      space,
     );
-    if (level >= 0 && note !== `L${level}`) notes.add(note, x + width * 0.01, y, "muted", room);
+    if (level >= 0 && note !== `L${level}`) notes.add(note, x + width * 0.01, y, "muted", space);
   }
   return [
     names.batch({
@@ -281,14 +282,7 @@ export function logicalOverlay(model: PlanModel, highlight: Highlight, { heat }:
     const [x, y, width, height] = nodeBox(model, layout, device);
     const level = model.devices.level[device]!;
     (main ? selected : related).add(x, y, width, height, level < 0 ? "server" : `level:${level}`);
-    names.add(
-      model.devices.names[device]!,
-      x + width / 2,
-      y + height / 2,
-      level < 0 ? "ink" : `onlevel:${level}`,
-      width * 0.94,
-      height,
-    );
+    addDeviceName(names, model, device, [x, y, width, height]);
   }
   const outlined = selected.count <= 128;
   return [

@@ -7,6 +7,7 @@ import { linkSpec, SAVE_FIRST } from "@/shared/plans/share";
 import { canonical, type PlanSpec } from "@/shared/plans/spec";
 import { useGuide } from "@/shared/shell/guide/guide-state";
 import { Button, IconButton } from "@/ui/button";
+import { cx } from "@/ui/cx";
 import { toast } from "@/ui/toast";
 import { TopologyIcon } from "../parameters/topology-icon";
 import { useOpenSpec, useRecentPlans } from "../state/use-plans";
@@ -143,13 +144,17 @@ function FirstSteps({ spec }: { spec: PlanSpec }) {
           <b>Plan:</b> change its parameters on the left.
         </li>
         <li>
-          <button type="button" className={styles.step} onClick={() => void ask()}>
+          <button type="button" className={cx("text-button", styles.step)} onClick={() => void ask()}>
             Predict
           </button>{" "}
           its throughput under failures.
         </li>
         <li>
-          <button type="button" className={styles.step} onClick={() => void ask("emulation")}>
+          <button
+            type="button"
+            className={cx("text-button", styles.step)}
+            onClick={() => void ask("emulation")}
+          >
             Emulate
           </button>{" "}
           it with real packets.

@@ -28,7 +28,7 @@ export function Rows({ rows }: { rows: [title: string, value: ReactNode][] }) {
 
 export function To({ onClick, children }: { onClick: () => void; children: ReactNode }) {
   return (
-    <button type="button" className={styles.link} onClick={onClick}>
+    <button type="button" className="text-button" onClick={onClick}>
       {children}
     </button>
   );

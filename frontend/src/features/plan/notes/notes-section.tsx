@@ -8,8 +8,16 @@ import type { Selection } from "@/scene/selection";
 import { NoteCard } from "@/shared/notes/note-card";
 import { anchorText, countText, isOpen, momentText, shownNotes } from "@/shared/notes/notes";
 import styles from "@/shared/notes/notes.module.css";
-import { type Place, pinToPlan, useNewNote, useNoteOrders, useNotes } from "@/shared/notes/use-notes";
+import {
+  type NoteOrders,
+  type Place,
+  pinToPlan,
+  useNewNote,
+  useNoteOrders,
+  useNotes,
+} from "@/shared/notes/use-notes";
 import { Button } from "@/ui/button";
+import { cx } from "@/ui/cx";
 import { Section } from "@/ui/form";
 import { toast } from "@/ui/toast";
 import { type Saved, usePlan } from "../state/store";
@@ -60,22 +68,7 @@ function PlanNotes({ model, select, saved }: Props & { saved: Saved }) {
               ? "No notes yet. Select a rack, a device or a cable to add one."
               : countText(list)}
       </p>
-      {shown.length > 0 && (
-        <ul className={styles.list}>
-          {shown.map((note) => {
-            const at = selectionOf(model, note);
-            return (
-              <NoteCard
-                key={note.id}
-                note={note}
-                anchor={anchorOf(model, note, at, select)}
-                gone={goneText(note, at)}
-                orders={orders}
-              />
-            );
-          })}
-        </ul>
-      )}
+      <NoteList notes={shown} model={model} select={select} orders={orders} />
     </Section>
   );
 }
@@ -98,7 +91,7 @@ function anchorOf(
   const now = placeOf(model, at)!.name;
   const was = note.anchor.name === now ? "" : ` (was ${note.anchor.name})`;
   return (
-    <button type="button" className={styles.link} onClick={() => select(at)}>
+    <button type="button" className={cx("text-button", styles.link)} onClick={() => select(at)}>
       {now}
       {was}
     </button>
@@ -108,6 +101,26 @@ function anchorOf(
 function goneText(note: Note, at: Selection): string | undefined {
   if (note.anchor.kind === "moment") return note.here === null ? "run deleted" : undefined;
   return at ? undefined : "not in this revision";
+}
+
+function NoteList({ notes, model, select, orders }: Props & { notes: readonly Note[]; orders?: NoteOrders }) {
+  if (notes.length === 0) return null;
+  return (
+    <ul className={styles.list}>
+      {notes.map((note) => {
+        const at = selectionOf(model, note);
+        return (
+          <NoteCard
+            key={note.id}
+            note={note}
+            anchor={anchorOf(model, note, at, select)}
+            gone={goneText(note, at)}
+            orders={orders}
+          />
+        );
+      })}
+    </ul>
+  );
 }
 
 /** Copies that came with a link, to be read, or to be kept with the plan once it is saved. */
@@ -136,21 +149,7 @@ function LinkNotes({ model, select, code, saved }: Props & { code: string; saved
       <p className="muted tight" role="status">
         {read.isError ? read.error.message : "Copies, made together with the link. They are not saved here."}
       </p>
-      {list.length > 0 && (
-        <ul className={styles.list}>
-          {list.map((note) => {
-            const at = selectionOf(model, note);
-            return (
-              <NoteCard
-                key={note.id}
-                note={note}
-                anchor={anchorOf(model, note, at, select)}
-                gone={goneText(note, at)}
-              />
-            );
-          })}
-        </ul>
-      )}
+      <NoteList notes={list} model={model} select={select} />
       {saved && list.length > 0 && (
         <div className={styles.actions}>
           <Button

@@ -1,6 +1,7 @@
 import { useRef } from "react";
 import { EXAMPLES } from "@/shared/plans/examples";
 import type { PlanSpec, TopologySpec } from "@/shared/plans/spec";
+import { useArrows } from "@/ui/tabs";
 import { usePlan } from "../state/store";
 import type { Family } from "./families";
 import styles from "./family-cards.module.css";
@@ -36,27 +37,14 @@ export function FamilyCards({ families, spec }: { families: Family[]; spec: Plan
       next.example;
     replace({ ...spec, topology }, "family");
   };
-  const move = (by: number) => {
-    const at = families.findIndex((f) => f.family === spec.topology.family);
-    const next = families[(at + by + families.length) % families.length];
-    if (next) choose(next);
-  };
+  const arrows = useArrows(
+    families.map(({ family }) => family),
+    spec.topology.family,
+    (family) => choose(families.find((f) => f.family === family)!),
+  );
 
   return (
-    <div
-      className={styles.cards}
-      role="radiogroup"
-      aria-label="Topology family"
-      onKeyDown={(event) => {
-        const by = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
-        if (!by) return;
-        event.preventDefault();
-        move(by);
-        requestAnimationFrame(() =>
-          document.querySelector<HTMLElement>("[data-family][aria-checked=true]")?.focus(),
-        );
-      }}
-    >
+    <div {...arrows} className={styles.cards} role="radiogroup" aria-label="Topology family">
       {families.map((f) => {
         const chosen = f.family === spec.topology.family;
         return (
@@ -65,7 +53,7 @@ export function FamilyCards({ families, spec }: { families: Family[]; spec: Plan
             key={f.family}
             type="button"
             role="radio"
-            data-family={f.family}
+            data-tab={f.family}
             aria-checked={chosen}
             tabIndex={chosen ? 0 : -1}
             className={styles.card}

@@ -76,7 +76,12 @@ export function TotalsSection({
                     </abbr>
                   )}
                   {row.id === "longest" && row.value ? (
-                    <button type="button" className={rows.link} title="Select this cable" onClick={onLongest}>
+                    <button
+                      type="button"
+                      className="text-button"
+                      title="Select this cable"
+                      onClick={onLongest}
+                    >
                       {row.format(row.value)}
                     </button>
                   ) : (
