@@ -2,13 +2,15 @@
  * The user's programs in container images, next to servers: the command, the servers, and the
  * server's message about each field.
  */
+
 import { useState } from "react";
 import type { Json, JsonObject } from "@/shared/plans/spec";
 import { Button, IconButton } from "@/ui/button";
+import { cx } from "@/ui/cx";
 import { Field, Stacked, TextInput, textAreaClass } from "@/ui/form";
 import type { Draft } from "./draft";
-import styles from "./images-field.module.css";
 import { type Messages, messageAt } from "./messages";
+import styles from "./own-fields.module.css";
 import {
   imagesOf,
   lineOf,
@@ -38,7 +40,7 @@ export default function ImagesField({
     messages.get("emulation.images") ??
     (images.length > 0 && !inContainers ? "Images need servers that run as containers." : undefined);
   return (
-    <fieldset className={styles.zone}>
+    <fieldset className={cx(styles.zone, styles.images)}>
       <legend>Images of your own</legend>
       <p className={styles.note}>
         A second container of each server, in its network and without privileges: a web server, a database or
@@ -92,7 +94,7 @@ function ImageFields({
   const names = Array.isArray(image.servers) ? image.servers.join(", ") : "";
   return (
     // biome-ignore lint/a11y/useSemanticElements: a fieldset's legend cannot stand beside a button
-    <div role="group" aria-label={title} className={styles.image}>
+    <div role="group" aria-label={title} className={styles.item}>
       <div className={styles.head}>
         <strong>{title}</strong>
         <IconButton small icon="close" label={`Remove ${title}`} onClick={onRemove} />

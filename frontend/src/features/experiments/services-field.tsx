@@ -10,7 +10,7 @@ import { useFileDrop } from "@/ui/use-file-drop";
 import { formatBytes } from "@/units";
 import type { Draft } from "./draft";
 import { type Messages, messageAt } from "./messages";
-import styles from "./services-field.module.css";
+import styles from "./own-fields.module.css";
 import {
   base64Of,
   bytesIn,
@@ -134,10 +134,12 @@ function ServiceFields({
   const title = name || `Service ${at + 1}`;
   return (
     // biome-ignore lint/a11y/useSemanticElements: a fieldset's legend cannot stand beside a button
-    <div role="group" aria-label={title} className={styles.service}>
+    <div role="group" aria-label={title} className={styles.item}>
       <div className={styles.head}>
         <strong>{title}</strong>
-        <span>{module ? `${formatBytes(bytesIn(module))} module` : "no module"}</span>
+        <span className={styles.detail}>
+          {module ? `${formatBytes(bytesIn(module))} module` : "no module"}
+        </span>
         <IconButton small icon="close" label={`Remove ${title}`} onClick={onRemove} />
       </div>
       {(message("module") ?? !module) && (
