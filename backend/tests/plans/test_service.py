@@ -190,7 +190,7 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> Iterator[_Slow]:
     import cubeyard_engine
 
     binding = _Slow(cubeyard_engine)
-    monkeypatch.setattr("cubeyard.engine._binding", lambda: binding)
+    monkeypatch.setattr("cubeyard.engine.plans.binding", lambda: binding)
     yield binding
     binding.go.set()
 
