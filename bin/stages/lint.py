@@ -26,6 +26,7 @@ CHECKS = [
     ("The journeys' types", "e2e", ["npm", "run", "--silent", "types"]),
     ("Python's arrows", "backend", [tool("lint-imports"), "--no-cache"]),
     ("The page's format, lints and arrows", "frontend", ["npm", "run", "--silent", "lint"]),
+    ("The binding's types for Python", ".", [PYTHON, "bin/binding-stub.py", "--check"]),
     ("The fast path's object", ".", ["bin/build-bpf", "--check"]),
     ("Rust's format", "emulator", ["cargo", "fmt", "--all", "--check"]),
     ("Rust's arrows", ".", [PYTHON, "bin/check-crates.py"]),

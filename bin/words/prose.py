@@ -224,7 +224,9 @@ KINDS: dict[str, Callable[[str], Prose]] = {
 }
 WITH_NAMES = {".py", ".pyi", ".rs", ".ts", ".mjs", ".tsx", ".c", ".h"}
 """Languages whose names count."""
-GENERATED = re.compile(r"(^|/)(schema\.d\.ts|LICENSE|requirements[^/]*\.txt)$|/gen/|^deploy/kubernetes/")
+GENERATED = re.compile(
+    r"(^|/)(schema\.d\.ts|cubeyard_engine\.pyi|LICENSE|requirements[^/]*\.txt)$|/gen/|^deploy/kubernetes/"
+)
 
 
 def has_prose(path: str) -> bool:

@@ -10,7 +10,10 @@ use pyo3::prelude::*;
 
 use crate::engine_error;
 
-/// Link loads of a torus's services, as JSON: see `cubeyard_sim::beside`.
+/// Models of a torus's services of any size, as JSON: `{aggregation, joins, source, lookups}`,
+/// those of them that `asked_json` has:
+/// `{aggregation: {root, seeds}, joins: [{root, members}], source, lookups: {keys, exponent, lookups, seed}}`.
+/// Raises EngineError.
 #[pyfunction]
 pub fn torus_services(py: Python<'_>, spec_json: &str, asked_json: &str) -> PyResult<String> {
     let found = py.detach(|| {
@@ -30,7 +33,8 @@ pub fn torus_services(py: Python<'_>, spec_json: &str, asked_json: &str) -> PyRe
         .map_err(|error| engine_error(py, error.to_string(), &error.findings))
 }
 
-/// The hops of every pair of a DCell's servers by DFR's tables: see `cubeyard_sim::beside`.
+/// The hops of every pair of a DCell's servers by DFR's tables, if these nodes and links have
+/// failed: rows of sources, `None` if there is no path. Raises EngineError.
 #[pyfunction]
 pub fn dfr_hops(
     py: Python<'_>,

@@ -189,8 +189,10 @@ pub fn chip_diff(py: Python<'_>, before: &str, after: &str) -> PyResult<String> 
     answered(py, made)
 }
 
-/// Steps of a packet, in hexadecimal digits, through a chip with a program, for a server of a BCube
-/// if one is named. Raises EngineError.
+/// A packet, in hexadecimal digits, through a chip with a program, for a server of a BCube if one
+/// is named:
+/// `{in_port, packet, steps: [{stage, text, key?, entry?, before?, after?, changed?}], sent: [{port, cpu, copy, packet}], outcome, reason?, summary, hits: [{table, i, packets}]}`.
+/// Raises EngineError.
 #[pyfunction]
 #[pyo3(signature = (program, in_port, packet, spec_json=None, server=None))]
 pub fn chip_trace(
@@ -291,7 +293,9 @@ fn server_of(topology: &Topology, field: &str, name: &str) -> Made<u32> {
 }
 
 /// PortLand on 20 chips in virtual time: a packet from one host to another before and after
-/// switches and links fail. Raises EngineError.
+/// switches and links fail:
+/// `{from: [address, pmac], to, attempts: [{state, at_micros, visits: [{switch, at_micros, kind, trace}], arrived}], pairs}`.
+/// Raises EngineError.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value, reason = "Python hands its arguments over")]
 pub fn chip_portland(

@@ -17,12 +17,13 @@ use serde_json::{Value, json};
 
 use crate::engine_error;
 
-/// The network that is emulated: a plan's topology or a slice of it, as JSON. Ids, names, ports and
-/// digits are those of the whole plan.
+/// The network that is emulated: a plan's topology or a slice of it, `{servers: [names]}` or
+/// `{within: name, k}`, as JSON. Ids, names, ports and digits are those of the whole plan. Raises
+/// EngineError; fields of the slice are `slice...`.
 ///
-/// `{"servers": [{"id", "name", "host", "address", "digits"}], "switches": [{"id", "name", "host", "level", "digits"}], "links": [{"id", "a": [node, port], "b": [node, port], "level", "rate_ratio"}], "outside": [names], "whole": bool, "picture": "rows" | "rings" | "planes" | "tiers", "slowest_bits_per_sec"}`;
-/// `picture` is the arrangement of nodes by their digits in a diagram, `rate_ratio` a link's rate
-/// divided by that of the plan's slowest link.
+/// `{servers: [{id, name, host, address, digits}], switches: [{id, name, host, level, digits}], links: [{id, a: [node, port], b: [node, port], level, rate_ratio}], outside: [names], whole, picture, slowest_bits_per_sec}`;
+/// `picture` (`rows`, `rings`, `planes` or `tiers`) is the arrangement of nodes by their digits in
+/// a diagram, `rate_ratio` a link's rate divided by that of the plan's slowest link.
 #[pyfunction]
 #[pyo3(signature = (spec_json, slice_json=None))]
 pub fn emulation_network(py: Python<'_>, spec_json: &str, slice_json: Option<&str>) -> PyResult<String> {
@@ -33,10 +34,14 @@ pub fn emulation_network(py: Python<'_>, spec_json: &str, slice_json: Option<&st
 }
 
 /// The options for emulating a topology, as JSON: the protocols that its servers can run, with
-/// their forwardings, headers and settings, from the dataplane's catalogue. O(protocols).
+/// their forwardings, headers and settings, from the dataplane's catalogue. O(protocols). Raises
+/// EngineError.
 ///
-/// `{"family", "supported", "refusal", "default_protocol", "protocols", "transports", "slice", "addresses", "max_servers"}`;
-/// `refusal` is null, or `{"field", "value", "limit", "message", "hint"}`.
+/// `{family, supported, refusal, default_protocol, protocols: [{name, title, description, header_bytes, header, max_ports, addresses_per_server, gateways, adapts, switches, switch_dataplane, balances: [{name, title}], routing, forwardings: [{name, title, in_user_space, one_host, program}], settings: [{name, title, description, type, unit, minimum, maximum, default, source}], services: [{name, title, description, messages: [{title, example, to_every_server}]}], max_message_bytes}], no_chips, transports, slice: {around_max_k}, addresses: {applications, outside}, max_servers}`;
+/// `refusal` is null, or `{field, value, limit, message, hint}`. `no_chips` is null, or
+/// `{title, message, hint}`: why switches of this size cannot be chips. `one_host` forwardings run
+/// on one host only. `switch_dataplane` is the dataplane of the switches if they are chips, else
+/// null.
 #[pyfunction]
 pub fn emulation_profile(py: Python<'_>, spec_json: &str) -> PyResult<String> {
     let profile = py.detach(|| profile_of(spec_json));

@@ -69,13 +69,13 @@ fn builtin_books() -> Vec<&'static str> {
 }
 
 /// The kinds of fault as JSON:
-/// `[{"name", "title", "target", "parameters", "effect", "silent", "predicted", ...}]`.
+/// `[{name, title, target, parameters: [{name, title, unit, minimum, maximum, default}], effect, silent, predicted, carries, process, stands_for}]`.
 #[pyfunction]
 fn fault_kinds() -> String {
     cubeyard_topology::faults::catalog_json().to_string()
 }
 
-/// JSON schema of a plan spec.
+/// JSON schema (2020-12) of a plan spec.
 #[pyfunction]
 fn plan_schema_json(py: Python<'_>) -> String {
     py.detach(|| cubeyard_plan::schema::plan_schema().to_string())

@@ -34,8 +34,9 @@ pub fn check_life(py: Python<'_>, question_json: &str, book_json: &str) -> PyRes
     }
 }
 
-/// The lives of a plan, as JSON: see `cubeyard_life`. `on_frame` gets every frame; `False` from
-/// `on_progress`, which is called at least every 50 ms, cancels.
+/// The lives of a plan, as JSON: curves with bands, times below floors, swaps and costs by policy.
+/// `on_frame` gets each frame `{kind, ...}` in order: `plan`, `progress`, `servers`. `False` from
+/// `on_progress` cancels. Raises EngineError, EngineCancelled.
 #[pyfunction]
 #[pyo3(signature = (question_json, book_json, on_progress=None, on_frame=None))]
 pub fn life(

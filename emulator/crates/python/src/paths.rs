@@ -7,8 +7,10 @@ use pyo3::prelude::*;
 
 use crate::engine_error;
 
-/// The parallel paths of two servers without the parts named in `without`, as JSON: see
-/// `cubeyard_sim::between`.
+/// The most paths of two servers that share no device, of the least total length, without the
+/// servers, switches, racks and links (`a/b`) in `without`, as JSON:
+/// `{source, destination, without, reason, paths: [{links, devices}]}`, the shortest first.
+/// `reason` is null, or `source-failed`, `destination-failed` or `no-path`. Raises EngineError.
 #[pyfunction]
 pub fn paths_between(
     py: Python<'_>,

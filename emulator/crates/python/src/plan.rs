@@ -27,7 +27,7 @@ fn route_document(route: &HostRoute) -> Value {
 #[pyclass(frozen, module = "cubeyard_engine")]
 pub struct Plan(cubeyard_plan::Plan);
 
-/// Compute a plan from a spec and a price book (JSON texts).
+/// Computes a plan from a topology spec or plan spec and a price book. Raises EngineError.
 #[pyfunction]
 pub fn build_plan(py: Python<'_>, spec_json: &str, book_json: &str) -> PyResult<Plan> {
     let built = py.detach(|| {
@@ -56,7 +56,8 @@ pub fn lifecycle(py: Python<'_>, plan: &Plan, before: Option<&Plan>) -> String {
     })
 }
 
-/// Sizes a spec would have, without building it: `{"servers", "switches", "nodes", "links"}`.
+/// Sizes a spec would have, without building it: `{servers, switches, nodes, links}`. Raises
+/// EngineError.
 #[pyfunction]
 pub fn estimate_json(py: Python<'_>, spec_json: &str) -> PyResult<String> {
     let read = py.detach(|| {
@@ -236,7 +237,7 @@ impl Plan {
         })
     }
 
-    /// Names of all ports of a device, by port number.
+    /// Names of all ports of a device, by port number. Raises KeyError for an index out of range.
     fn port_names(&self, device: u32) -> PyResult<Vec<String>> {
         let topology = &self.0.topology;
         if device >= topology.node_count() {

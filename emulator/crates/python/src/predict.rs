@@ -116,14 +116,18 @@ where
     }
 }
 
-/// The engines as JSON: `[{"name", "method", "summary", "faults", "settings", "form"}]`.
+/// The engines that take an experiment, as JSON:
+/// `[{name, method, summary, faults, settings, form}]`. `faults` are the kinds that it models,
+/// `settings` is the experiment's field that only this engine takes (or null), and `form` describes
+/// its content.
 #[pyfunction]
 pub fn engines_json() -> String {
     cubeyard_sim::engines_json().to_string()
 }
 
-/// The result of an experiment on a plan, computed by the engine that the experiment names, as
-/// JSON.
+/// The result of an experiment on a topology spec or plan spec, computed by the engine that the
+/// experiment names, as JSON. `on_frame` gets each frame `{kind, ...}` of a long run, in order.
+/// Raises EngineError, EngineCancelled.
 #[pyfunction]
 #[pyo3(signature = (spec_json, experiment_json, on_progress=None, on_frame=None))]
 pub fn predict(
@@ -149,7 +153,10 @@ pub fn predict(
     })
 }
 
-/// The outline of an experiment, checked by its engine but not computed, as JSON.
+/// The outline of an experiment's first seed, checked by its engine but not computed, as JSON:
+/// `{routing, flows, failed: {servers, switches, links, degraded_links}, keeps_paths}`; of engine
+/// `packet` also `simulation: {bytes, packets, packet_hops, memory_bytes}`. Raises EngineError with
+/// the findings of `predict`.
 #[pyfunction]
 pub fn outline(py: Python<'_>, spec_json: &str, experiment_json: &str) -> PyResult<String> {
     let outlined = py.detach(|| {
@@ -163,8 +170,8 @@ pub fn outline(py: Python<'_>, spec_json: &str, experiment_json: &str) -> PyResu
     })
 }
 
-/// The nodes and links that each fault affects, as JSON: `[{"nodes": [id], "links": [id]}]`. Random
-/// targets are drawn as in `predict`.
+/// The nodes and links that each fault affects, as JSON: `[{nodes: [id], links: [id]}]`. Random
+/// targets are drawn as in `predict`. Raises EngineError.
 #[pyfunction]
 pub fn fault_targets(py: Python<'_>, spec_json: &str, faults_json: &str, seed: u64) -> PyResult<String> {
     let struck = py.detach(|| {
@@ -185,7 +192,7 @@ pub fn fault_targets(py: Python<'_>, spec_json: &str, faults_json: &str, seed: u
 }
 
 /// A BCube's edge-disjoint spanning trees from a server, as JSON: a list of trees, each a list of
-/// `[parent, child]`.
+/// `[parent, child]`, by id. Raises EngineError.
 #[pyfunction]
 pub fn spanning_trees(py: Python<'_>, spec_json: &str, source: &str) -> PyResult<String> {
     let trees = py.detach(|| {
@@ -198,8 +205,8 @@ pub fn spanning_trees(py: Python<'_>, spec_json: &str, source: &str) -> PyResult
 }
 
 /// The clients and servers in a workload of requests, as JSON:
-/// `{"clients": [{"server": id, "asks": [id], "seed"}], "request_bytes", "response_bytes"}`, with
-/// defaults filled in.
+/// `{clients: [{server: id, asks: [id], seed}], request_bytes, response_bytes}`, with defaults
+/// filled in. Raises EngineError.
 #[pyfunction]
 pub fn requests_of(py: Python<'_>, spec_json: &str, workload_json: &str, seed: u64) -> PyResult<String> {
     let found = py.detach(|| {
@@ -226,8 +233,9 @@ pub fn requests_of(py: Python<'_>, spec_json: &str, workload_json: &str, seed: u
         .map_err(|error| engine_error(py, error.to_string(), &error.findings))
 }
 
-/// Statistics of an experiment's requests in the packet engine, for those that start at `from_secs`
-/// or later.
+/// Statistics of an experiment's requests of the first seed in the packet engine, for those that
+/// start at `from_secs` or later, as JSON: `{requests, answered, mean_secs}`; the mean is null if
+/// none is answered. Raises EngineError.
 #[pyfunction]
 pub fn requests_answered(
     py: Python<'_>,
@@ -247,8 +255,9 @@ pub fn requests_answered(
     })
 }
 
-/// The max-min fair rates over paths that are given as lists of server ids, in Gb/s. The slowest
-/// link has `link_gbps`.
+/// The max-min fair rate of each flow in Gb/s over its path: ids of servers, both ends included; an
+/// empty path carries nothing. The slowest link has `link_gbps`. Raises EngineError for servers
+/// that no link and no switch joins.
 #[pyfunction]
 pub fn rates_over_paths(
     py: Python<'_>,
@@ -263,7 +272,8 @@ pub fn rates_over_paths(
     rates.map_err(|error| engine_error(py, error.to_string(), &error.findings))
 }
 
-/// The routing schemes that serve a plan, its paper's own first: `[{name, summary}]`.
+/// The routing schemes that serve a plan, its paper's own first, as JSON: `[{name, summary}]`.
+/// Raises EngineError.
 #[pyfunction]
 pub fn routings_json(py: Python<'_>, spec_json: &str) -> PyResult<String> {
     let read = py.detach(|| cubeyard_plan::read_spec(spec_json));
@@ -273,14 +283,17 @@ pub fn routings_json(py: Python<'_>, spec_json: &str) -> PyResult<String> {
     }
 }
 
-/// Ids, titles and sources of the published figures, as JSON.
+/// The published figures, as JSON: `[{id, title, source, parts}]`; of `parts` equal parts of the
+/// paper's data one is simulated, unless `whole` is true.
 #[pyfunction]
 pub fn figures_json() -> String {
     figures::figures_json()
 }
 
-/// A published figure recomputed and compared with the paper's values, as JSON; partial results are
-/// passed to `on_partial`.
+/// A published figure recomputed and compared with the paper's values, as JSON:
+/// `{id, title, rows, verdicts, series, axes, choices, provenance}`. `torus_side` is the number of
+/// servers along each axis, in figures of a torus's services. `on_partial` gets partial results:
+/// the same document with `partial: true`. Raises EngineError, EngineCancelled.
 #[pyfunction]
 #[pyo3(signature = (figure_id, seeds=None, whole=false, on_progress=None, on_partial=None, torus_side=None))]
 pub fn figure(

@@ -29,8 +29,9 @@ pub fn check_search(py: Python<'_>, question_json: &str, book_json: &str) -> PyR
     })
 }
 
-/// The front of a question, as JSON: see `cubeyard_search::run`. `on_frame` gets every frame;
-/// `False` from `on_progress`, which is called at least every 50 ms, cancels.
+/// The Pareto front of a question with a price book, as JSON: see `cubeyard_search::run`.
+/// `on_frame` gets each frame `{kind, ...}` in order: `space`, `progress`, `point`. `False` from
+/// `on_progress` cancels. Raises EngineError, EngineCancelled.
 #[pyfunction]
 #[pyo3(signature = (question_json, book_json, on_progress=None, on_frame=None))]
 pub fn search(

@@ -51,10 +51,11 @@ pub fn service_module<'py>(py: Python<'py>, module: Vec<u8>) -> PyResult<Bound<'
     }
 }
 
-/// Runs a module on every server of a torus in virtual time; returns the report as JSON.
-/// `options_json`: `{size: [x, y, z], secs, message, rate_bits_per_sec, seed}`. `on_progress` is
-/// called with the elapsed thousandths of that time, and with 1000 at the end. Raises EngineError,
-/// EngineCancelled.
+/// Runs a module on every server of a torus in virtual time; returns the report as JSON:
+/// `{servers, secs, carried, delivered, hops: {hops: packets}, calls, fuel, lost: {reason: count}, counters, answers, said: [[second, server, text]], ended_early}`.
+/// `options_json`: `{size: [x, y, z], secs, message, rate_bits_per_sec, seed}`; in `message`,
+/// `{key}` is a key drawn for each server. `on_progress` is called with the elapsed thousandths of
+/// that time, and with 1000 at the end. Raises EngineError, EngineCancelled.
 #[pyfunction]
 #[pyo3(signature = (module, options_json, on_progress=None))]
 pub fn service_trial(
@@ -69,8 +70,8 @@ pub fn service_trial(
     })
 }
 
-/// The same of one of the services that every server of a run hosts, by its name. Raises
-/// EngineError, EngineCancelled.
+/// The same as `service_trial` for a service that every server of a run hosts, by its name: it
+/// takes no fuel, and its calls are not counted. Raises EngineError, EngineCancelled.
 #[pyfunction]
 #[pyo3(signature = (name, options_json, on_progress=None))]
 pub fn built_in_trial(
@@ -112,8 +113,9 @@ fn trial(
     })
 }
 
-/// The same for a service in a process. `answer` is called with each call to the process and
-/// returns its answer; an exception in it ends the trial and is raised here.
+/// The same as `service_trial` for a service in a process. `answer` is called with each call to the
+/// process and returns its answer; an exception in it ends the trial and is raised here. Raises
+/// EngineError.
 #[pyfunction]
 pub fn service_process_trial(
     py: Python<'_>,

@@ -10,7 +10,8 @@ use serde_json::json;
 
 use crate::engine_error;
 
-/// Families and their parameters as JSON.
+/// Families and their parameters as JSON:
+/// `[{family, title, summary, source, parameters, example}]`.
 #[pyfunction]
 pub fn families_json(py: Python<'_>) -> String {
     py.detach(|| cubeyard_topology::families().to_string())
@@ -20,7 +21,7 @@ pub fn families_json(py: Python<'_>) -> String {
 #[pyclass(frozen, module = "cubeyard_engine")]
 pub struct Topology(cubeyard_topology::Topology);
 
-/// Build a topology from a topology spec or a plan spec (JSON text).
+/// Builds the topology of a topology spec or plan spec. Raises EngineError.
 #[pyfunction]
 pub fn build_topology(py: Python<'_>, spec_json: &str) -> PyResult<Topology> {
     let built = py.detach(|| -> Result<_, PlanError> {
@@ -65,6 +66,7 @@ impl Topology {
         })
     }
 
+    /// `{passed, checks: [{name, statement, checked, passed, detail}]}`.
     fn certificate_json(&self, py: Python<'_>) -> String {
         py.detach(|| json!(self.0.certificate()).to_string())
     }

@@ -13,22 +13,6 @@ import pytest
 
 BOOKS = {json.loads(text)["book"]: text for text in engine.builtin_books()}
 BCUBE = '{"family":"bcube","n":4,"k":2,"servers":32}'
-DTYPES = {
-    "a_device": "uint32",
-    "a_port": "uint16",
-    "b_device": "uint32",
-    "b_port": "uint16",
-    "level": "uint8",
-    "route": "uint8",
-    "length_mm": "uint32",
-    "stock_mm": "uint32",
-    "part": "uint16",
-    "colour": "uint8",
-    "bundle": "int32",
-    "lead": "uint32",
-    "leg": "uint8",
-    "trunk": "uint8",
-}
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +23,6 @@ def plan() -> engine.Plan:
 def test_cables_are_columns_that_agree_with_the_summary(plan: engine.Plan) -> None:
     summary = json.loads(plan.summary_json())
     columns = plan.cables()
-    assert {name: str(column.dtype) for name, column in columns.items()} == DTYPES
     assert {len(column) for column in columns.values()} == {plan.cable_count} == {summary["counts"]["cables"]}
     assert summary["cable_metres"] == pytest.approx(columns["stock_mm"].sum() / 1000)
     by_level = np.bincount(columns["level"]).tolist()
