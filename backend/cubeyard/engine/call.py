@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import orjson
 
@@ -109,8 +109,10 @@ class Calls:
         raise PlanRejectedError([finding("too-large", "topology", message, hint)], code="too-large-plan")
 
     @contextmanager
-    def _turn(self, operation: str, turns: threading.BoundedSemaphore | None = None) -> Iterator[None]:
-        turns = self._turns if turns is None else turns
+    def _call(self, operation: str, *, long: bool = False) -> Iterator[None]:
+        """A call with a turn, among the long ones where it is `long`. Its time counts as
+        `operation`'s."""
+        turns = self._long_turns if long else self._turns
         request = time.perf_counter()
         if not turns.acquire(timeout=self._settings.engine_wait_secs):
             detail = f"Every engine turn was taken for {self._settings.engine_wait_secs:g} s. Try again shortly."
@@ -119,7 +121,8 @@ class Calls:
         self._metrics.engine_wait_secs.observe(started - request)
         self._metrics.engine_busy.inc()
         try:
-            yield
+            with calling():
+                yield
         finally:
             turns.release()
             self._metrics.engine_busy.dec()
@@ -127,11 +130,16 @@ class Calls:
 
 
 def size_of(spec_text: bytes) -> Json:
-    with findings():
+    with calling():
         return orjson.loads(binding().estimate_json(spec_text.decode()))
 
 
-def binding() -> Any:
+def as_text(value: object) -> str:
+    """The argument that the binding takes for a document."""
+    return canonical(value).decode()
+
+
+def binding():  # its inferred type is the module, so that calls are checked with the stub
     """Imported on first use: the API's description and the migrations need no engine."""
     import cubeyard_engine
 
@@ -139,8 +147,8 @@ def binding() -> Any:
 
 
 @contextmanager
-def findings() -> Iterator[None]:
-    """The binding's one error type, as ours."""
+def calling() -> Iterator[None]:
+    """A call without a turn: the binding's errors become the backend's."""
     try:
         yield
     except binding().EngineError as error:

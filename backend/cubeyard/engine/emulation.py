@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from cubeyard.built_plan import Json
-from cubeyard.engine.call import Calls, binding, canonical, findings
+from cubeyard.engine.call import Calls, as_text, binding, calling
 
 
 class Emulations(Calls):
@@ -32,9 +32,9 @@ class Emulations(Calls):
         findings with `where` (`slice.servers.0`, `slice.within`, `slice`, or a field of the plan),
         `value`, `limit`, `message` and `hint`.
         """
-        text = None if slice is None else canonical(slice).decode()
-        with self._turn("emulation_network"), findings():
-            return orjson.loads(binding().emulation_network(canonical(spec).decode(), text))
+        text = None if slice is None else as_text(slice)
+        with self._call("emulation_network"):
+            return orjson.loads(binding().emulation_network(as_text(spec), text))
 
     def emulation_profile(self, spec: Mapping[str, Any]) -> Json:
         """What can be emulated of a topology and how: its protocols with their forwardings, header
@@ -44,8 +44,8 @@ class Emulations(Calls):
         `refusal` is null, or `{field, value, limit, message, hint}`. Raises PlanRejectedError for a
         spec that is not valid.
         """
-        with self._turn("emulation_profile"), findings():
-            return orjson.loads(binding().emulation_profile(canonical(spec).decode()))
+        with self._call("emulation_profile"):
+            return orjson.loads(binding().emulation_profile(as_text(spec)))
 
     def routed_flows(self, spec: Mapping[str, Any], run: Mapping[str, Any]) -> tuple[list[list[int]], list[float]]:
         """Of an emulation's flows through routers: the ids of the nodes of each one's path, and its
@@ -58,6 +58,6 @@ class Emulations(Calls):
         default) flows are MPTCP: the path is that of the first subflow, the rate that of all.
         Raises PlanRejectedError with findings.
         """
-        with findings():
-            result = orjson.loads(binding().routed_flows(canonical(spec).decode(), canonical(run).decode()))
+        with calling():
+            result = orjson.loads(binding().routed_flows(as_text(spec), as_text(run)))
         return result["paths"], result["gbps"]

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from cubeyard.built_plan import Json, as_bytes
-from cubeyard.engine.call import Calls, OnPartial, OnProgress, binding, canonical, findings
+from cubeyard.engine.call import Calls, OnPartial, OnProgress, as_text, binding, calling
 
 
 class Figures(Calls):
@@ -34,25 +34,25 @@ class Figures(Calls):
         along each axis, to stand beside a measured one. `on_progress` as in `predict_json`;
         `on_partial` gets what there is of a slow one so far: the same document with
         `partial: true`."""
-        with findings():
+        with calling():
             return as_bytes(binding().figure(figure_id, seeds, whole, on_progress, on_partial, torus_side))
 
     def torus_services(self, spec: Mapping[str, Any], asked: Json) -> Json:
         """What the models say of a torus's services, of the size that a measured figure has. Raises
         PlanRejectedError."""
-        with self._turn("figure", self._long_turns), findings():
-            return orjson.loads(binding().torus_services(canonical(spec).decode(), canonical(asked).decode()))
+        with self._call("figure", long=True):
+            return orjson.loads(binding().torus_services(as_text(spec), as_text(asked)))
 
     def dfr_hops(
         self, spec: Mapping[str, Any], nodes: list[int], links: list[int], group_level: int, retries: int
     ) -> list[list[int | None]]:
         """The hops of every pair of a DCell's servers by DFR's tables, where these nodes and links
         have failed, by number; None where there is no path. Raises PlanRejectedError."""
-        with self._turn("figure", self._long_turns), findings():
-            return binding().dfr_hops(canonical(spec).decode(), nodes, links, group_level, retries)
+        with self._call("figure", long=True):
+            return binding().dfr_hops(as_text(spec), nodes, links, group_level, retries)
 
     def spanning_trees(self, spec: Mapping[str, Any], source: str) -> list[list[tuple[int, int]]]:
         """A BCube's edge-disjoint spanning trees from a server: parents and children by id, parents
         first."""
-        with findings():
-            return orjson.loads(binding().spanning_trees(canonical(spec).decode(), source))
+        with calling():
+            return orjson.loads(binding().spanning_trees(as_text(spec), source))

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from cubeyard.built_plan import Json
-from cubeyard.engine.call import Calls, OnPartial, OnProgress, binding, canonical, findings
+from cubeyard.engine.call import Calls, OnPartial, OnProgress, as_text, binding, calling, canonical
 
 
 class Lives(Calls):
@@ -23,8 +23,8 @@ class Lives(Calls):
         """Raises PlanRejectedError with what is wrong with a question about a plan's life, or with
         the plan."""
         self.refuse_oversize(canonical(question["plan"]))
-        with findings():
-            binding().check_life(canonical(question).decode(), canonical(book).decode())
+        with calling():
+            binding().check_life(as_text(question), as_text(book))
 
     def life(
         self,
@@ -36,6 +36,6 @@ class Lives(Calls):
         """Years of failures and repairs of a plan on all cores: up to a minute. `on_frame` gets
         every frame as JSON text, in order; `on_progress`'s `False` cancels. Takes a turn among the
         long ones where it is watched. Raises PlanRejectedError, CancelledError."""
-        with self._turn("life", self._long_turns), findings():
-            request = canonical(question).decode(), canonical(book).decode()
+        with self._call("life", long=True):
+            request = as_text(question), as_text(book)
             return orjson.loads(binding().life(*request, on_progress, on_frame))

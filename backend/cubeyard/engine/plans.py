@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from cubeyard.built_plan import BuiltPlan, Json, as_bytes
-from cubeyard.engine.call import Calls, binding, canonical, content_hash, findings, size_of
+from cubeyard.engine.call import Calls, as_text, binding, calling, canonical, content_hash, size_of
 from cubeyard.settings import Settings
 
 if TYPE_CHECKING:
@@ -44,8 +44,8 @@ class Plans(Calls):
 
     def check_book(self, book: Mapping[str, Any]) -> None:
         """Raise with findings if the engine could not plan with this price book."""
-        with findings():
-            binding().check_book(canonical(book).decode())
+        with calling():
+            binding().check_book(as_text(book))
 
     def size(self, spec: Mapping[str, Any]) -> Json:
         """`{servers, switches, nodes, links}` of a spec, without building it: microseconds. Raises
@@ -55,8 +55,8 @@ class Plans(Calls):
     def topology(self, spec: Mapping[str, Any]) -> Any:
         """The binding's topology object, for streaming its links; no size limit, the command line
         may take its time."""
-        with self._turn("topology"), findings():
-            return binding().build_topology(canonical(spec).decode())
+        with self._call("topology"):
+            return binding().build_topology(as_text(spec))
 
     def plan(self, spec: Mapping[str, Any], book: Mapping[str, Any], book_hash: str | None = None) -> BuiltPlan:
         """The plan of a spec with a price book; from the cache, or computed now (by one thread,
@@ -79,8 +79,8 @@ class Plans(Calls):
             self._metrics.plan_cache.labels("miss").inc()
             try:
                 self.refuse_oversize(text)
-                with self._turn("plan"), findings():
-                    built = BuiltPlan(binding().build_plan(text.decode(), canonical(book).decode()), book)
+                with self._call("plan"):
+                    built = BuiltPlan(binding().build_plan(text.decode(), as_text(book)), book)
                 self._remember(key, built)
             finally:
                 with self._mutex:
@@ -107,7 +107,7 @@ class Plans(Calls):
 
     def work_order_json(self, before: BuiltPlan, after: BuiltPlan) -> bytes:
         """What turns the one plan's cabling into the other's."""
-        with self._turn("diff"), findings():
+        with self._call("diff"):
             return as_bytes(binding().diff_plans(before.raw, after.raw))
 
     def paths_between(
@@ -121,10 +121,10 @@ class Plans(Calls):
         there.
         """
         self.refuse_oversize(canonical(spec))
-        with self._turn("paths"), findings():
-            return orjson.loads(binding().paths_between(canonical(spec).decode(), source, destination, list(without)))
+        with self._call("paths"):
+            return orjson.loads(binding().paths_between(as_text(spec), source, destination, list(without)))
 
     def routings(self, spec: Mapping[str, Any]) -> list[Json]:
         """The routing schemes that serve a plan, its paper's own first: name and summary."""
-        with findings():
-            return orjson.loads(binding().routings_json(canonical(spec).decode()))
+        with calling():
+            return orjson.loads(binding().routings_json(as_text(spec)))

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from cubeyard.built_plan import Json, as_bytes
-from cubeyard.engine.call import Calls, CancelledError, OnPartial, OnProgress, binding, canonical, findings
+from cubeyard.engine.call import Calls, CancelledError, OnPartial, OnProgress, as_text, binding, calling, canonical
 
 
 class Predictions(Calls):
@@ -41,10 +41,8 @@ class Predictions(Calls):
         on as many threads as the machine has. Raises PlanRejectedError with findings,
         CancelledError.
         """
-        with findings():
-            return as_bytes(
-                binding().predict(canonical(spec).decode(), canonical(experiment).decode(), on_progress, on_frame)
-            )
+        with calling():
+            return as_bytes(binding().predict(as_text(spec), as_text(experiment), on_progress, on_frame))
 
     def predict_in_turn(
         self, spec: Mapping[str, Any], experiment: Mapping[str, Any], on_progress: OnProgress | None = None
@@ -52,7 +50,7 @@ class Predictions(Calls):
         """The same for a request: it waits for its turn among the predictions, and is refused when
         its plan is too large. `on_progress(0, 0)` is called when the turn has come."""
         self.refuse_oversize(canonical(spec))
-        with self._turn("predict", self._long_turns):
+        with self._call("predict", long=True):
             if on_progress is not None and not on_progress(0, 0):
                 raise CancelledError
             return self.predict_json(spec, experiment, on_progress)
@@ -61,36 +59,34 @@ class Predictions(Calls):
         """What an experiment's first seed would run, checked but not computed:
         `{routing, flows, failed, keeps_paths}`. Raises as `predict_json`."""
         self.refuse_oversize(canonical(spec))
-        with self._turn("outline"), findings():
-            return as_bytes(binding().outline(canonical(spec).decode(), canonical(experiment).decode()))
+        with self._call("outline"):
+            return as_bytes(binding().outline(as_text(spec), as_text(experiment)))
 
     def fault_targets(self, spec: Mapping[str, Any], faults: list[Json], seed: int) -> list[Json]:
         """What each fault strikes, drawn as a prediction draws: `{nodes, links}` by id."""
-        with findings():
-            return orjson.loads(binding().fault_targets(canonical(spec).decode(), canonical(faults).decode(), seed))
+        with calling():
+            return orjson.loads(binding().fault_targets(as_text(spec), as_text(faults), seed))
 
     def rates_over_paths(self, spec: Mapping[str, Any], paths: list[list[int]], link_gbps: float) -> list[float]:
         """The max-min fair rate of every flow in Gb/s, over its own path of server ids, both ends
         included; an empty path carries nothing. `link_gbps` is the slowest link's rate. Raises
         PlanRejectedError for servers that follow each other and share no link and no switch."""
-        with findings():
-            return binding().rates_over_paths(canonical(spec).decode(), paths, link_gbps)
+        with calling():
+            return binding().rates_over_paths(as_text(spec), paths, link_gbps)
 
     def requests_of(self, spec: Mapping[str, Any], workload: Mapping[str, Any], seed: int) -> Json:
         """Who asks whom in a workload of requests, without its `kind`:
         `{clients: [{server, asks, seed}], request_bytes, response_bytes}`, ids. Raises
         PlanRejectedError with findings."""
-        with findings():
-            return orjson.loads(binding().requests_of(canonical(spec).decode(), canonical(workload).decode(), seed))
+        with calling():
+            return orjson.loads(binding().requests_of(as_text(spec), as_text(workload), seed))
 
     def requests_answered(self, spec: Mapping[str, Any], experiment: Mapping[str, Any], from_secs: float) -> Json:
         """What becomes of an experiment's requests in the packet engine, of those that start at
         `from_secs` or later: `{requests, answered, mean_secs}`. Takes seconds where there are some
         hundred thousand. Raises PlanRejectedError with findings."""
-        with self._turn("figure", self._long_turns), findings():
-            return orjson.loads(
-                binding().requests_answered(canonical(spec).decode(), canonical(experiment).decode(), from_secs)
-            )
+        with self._call("figure", long=True):
+            return orjson.loads(binding().requests_answered(as_text(spec), as_text(experiment), from_secs))
 
 
 def computing_engines() -> list[Json]:

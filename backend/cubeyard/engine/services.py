@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from cubeyard.built_plan import Json
-from cubeyard.engine.call import Calls, OnProgress, binding, canonical, findings
+from cubeyard.engine.call import Calls, OnProgress, as_text, binding
 
 
 class Services(Calls):
@@ -18,7 +18,7 @@ class Services(Calls):
 
         Raises PlanRejectedError with what is wrong with it.
         """
-        with self._turn("service_module"), findings():
+        with self._call("service_module"):
             return binding().service_module(module)
 
     def service_limits(self) -> Json:
@@ -34,17 +34,17 @@ class Services(Calls):
         `options`: `{size: [x, y, z], secs, message, rate_bits_per_sec, seed}`. Takes a turn among
         the long ones where it is watched. Raises PlanRejectedError, CancelledError.
         """
-        with self._turn("service_trial", self._long_turns if on_progress else None), findings():
-            return orjson.loads(binding().service_trial(module, canonical(options).decode(), on_progress))
+        with self._call("service_trial", long=on_progress is not None):
+            return orjson.loads(binding().service_trial(module, as_text(options), on_progress))
 
     def built_in_trial(self, name: str, options: Mapping[str, Any], on_progress: OnProgress | None = None) -> Json:
         """The same of one of the services that every server of a run hosts, by its name. Raises
         PlanRejectedError, CancelledError."""
-        with self._turn("built_in_trial", self._long_turns if on_progress else None), findings():
-            return orjson.loads(binding().built_in_trial(name, canonical(options).decode(), on_progress))
+        with self._call("built_in_trial", long=on_progress is not None):
+            return orjson.loads(binding().built_in_trial(name, as_text(options), on_progress))
 
     def service_process_trial(self, answer: Callable[[bytes], bytes], options: Mapping[str, Any]) -> Json:
         """The same of a service in a process: `answer` gives what it answers to a call. Raises what
         that does, and PlanRejectedError."""
-        with self._turn("service_process_trial"), findings():
-            return orjson.loads(binding().service_process_trial(answer, canonical(options).decode()))
+        with self._call("service_process_trial"):
+            return orjson.loads(binding().service_process_trial(answer, as_text(options)))
