@@ -17,6 +17,7 @@ PREFIX = "cubeyard-"
 # Direct dependencies allowed for each crate. Their own dependencies are allowed too.
 ARROWS: dict[str, tuple[str, ...]] = {
     "features": (),
+    "contract": (),
     "topology": ("features",),
     "routing": ("topology",),
     "plan": ("topology",),
@@ -26,7 +27,7 @@ ARROWS: dict[str, tuple[str, ...]] = {
     "chip": ("routing",),
     "python": ("search", "life", "sandbox", "chip"),
     "dataplane": ("topology", "routing", "chip"),
-    "messages": ("dataplane",),
+    "messages": ("contract", "dataplane"),
     "virtual": ("sandbox",),
     "sandbox": ("dataplane",),
     "node": ("messages", "sandbox"),

@@ -1,28 +1,23 @@
-"""Merges the frames of several fabrics: each counts only its own host, with zero for the rest."""
+"""Merges the frames of several fabrics: each counts only its own host, with zero for the rest. The
+contract declares how each column merges."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
+
+from cubeyard.contract.columns import Merge
+from cubeyard.contract.tick import COLUMNS
 
 Json = dict[str, Any]
 
-COUNTS = {"links": ("tx", "rx", "packets", "drops"), "servers": ("relayed", "own"), "flows": ("bytes", "retransmits")}
-"""Columns that add up over ticks and hosts."""
-LEVELS = {"links": ("queue",), "servers": ("cpu",), "flows": ()}
-"""Columns of which the latest value of each host counts."""
-HOST_COUNTS = ("wait_secs", "waits", "backlog_drops")
-"""They add up over ticks and hosts; shares of a processor are those of the busiest host, now."""
-LATENCY_COUNTS = ("asked", "answered", "within_bound", "timed_out", "sum_nanos")
-KNOWN = {
-    **{part: {*names, *LEVELS[part]} for part, names in COUNTS.items()},
-    "host": {"cpu", "own_cpu", *HOST_COUNTS},
-    "latencies": {*LATENCY_COUNTS, "longest_nanos", "buckets"},
-}
-PARTS = frozenset(
-    {"tick", "at_secs", "missed", "links", "servers", "flows", "latencies", "subflows", "drops", "host", "events"}
-)
+PARTS = frozenset({column.part for column in COLUMNS})
+KNOWN = {part: {column.name for column in COLUMNS if column.part == part} for part in PARTS}
+ROWS = ("links", "servers", "flows")
+"""Parts whose columns have a row for each link, server or flow."""
+WHOLE = frozenset({"tick", "at_secs", "missed", "subflows", "drops", "events"})
+"""Fields of a tick that are not parts."""
 TOLD_BY_ALL = frozenset({"fault-injected", "fault-recovered"})
 """Events that every fabric of a run reports: only the first fabric's are kept."""
 
@@ -30,16 +25,16 @@ TOLD_BY_ALL = frozenset({"fault-injected", "fault-recovered"})
 def merged(by_host: Sequence[Sequence[Json]], offsets_nanos: Sequence[int]) -> Json:
     """One tick of what each host sent since the last one, at least one frame each.
 
-    Counts are added; levels (queues, shares of a processor) have the latest value. The clock is the
-    most advanced of all hosts, and the CPU load that of the busiest host. Raises LookupError for an
-    unknown column. `missed` is the number of earlier frames that were lost. `offsets_nanos[host]`
-    is how far that host's monotonic clock is ahead of ours.
+    Columns merge as they declare. The clock is the most advanced of all hosts. Raises LookupError
+    for an unknown column. `missed` is the number of earlier frames that were lost.
+    `offsets_nanos[host]` is how far that host's monotonic clock is ahead of ours.
     """
     if len(by_host) == 1 and len(by_host[0]) == 1 and not offsets_nanos[0]:
         return by_host[0][0]
     every = [frame for frames in by_host for frame in frames]
     _refuse_unknown(every)
     latest = [frames[-1] for frames in by_host]
+    latencies = _part("latencies", every, latest)
     drops: Counter[str] = Counter()
     for frame in every:
         drops.update(frame["drops"])
@@ -47,11 +42,14 @@ def merged(by_host: Sequence[Sequence[Json]], offsets_nanos: Sequence[int]) -> J
         "tick": max(frame["tick"] for frame in latest),
         "at_secs": max(frame["at_secs"] for frame in latest),
         "missed": max(sum(frame.get("missed", 0) for frame in frames) for frames in by_host),
-        **{part: {**_added(every, part, COUNTS[part]), **_added(latest, part, LEVELS[part])} for part in COUNTS},
+        **{part: _part(part, every, latest) for part in ROWS},
         **_subflows(every),
-        **_latencies([frame["latencies"] for frame in every if frame.get("latencies")]),
+        **({"latencies": latencies} if latencies else {}),
         "drops": dict(drops),
-        "host": {**max((frame["host"] for frame in latest), key=lambda host: host["cpu"]), **_delays(every)},
+        "host": {
+            **max((frame["host"] for frame in latest), key=lambda host: host["cpu"]),
+            **_part("host", every, latest),
+        },
         "events": [
             _on_our_clock(event, offset)
             for host, (frames, offset) in enumerate(zip(by_host, offsets_nanos, strict=True))
@@ -62,26 +60,34 @@ def merged(by_host: Sequence[Sequence[Json]], offsets_nanos: Sequence[int]) -> J
     }
 
 
-def _delays(every: Sequence[Json]) -> Json:
-    """Waits for a processor and losses in the backlog add up, as far as frames have them."""
-    names = {name for frame in every for name in HOST_COUNTS if name in frame["host"]}
-    return {name: sum(frame["host"].get(name, 0) for frame in every) for name in names}
+def _by_key(values: Sequence[Sequence[tuple[int, int]]]) -> list[tuple[int, int]]:
+    counts: Counter[int] = Counter()
+    for value in values:
+        counts.update(dict(value))
+    return sorted(counts.items())
 
 
-def _latencies(told: Sequence[Json]) -> Json:
-    """The results of the requests of all hosts' clients; empty if there are none."""
-    if not told:
-        return {}
-    buckets: Counter[int] = Counter()
-    for item in told:
-        buckets.update(dict(item["buckets"]))
-    return {
-        "latencies": {
-            **{name: sum(item[name] for item in told) for name in LATENCY_COUNTS},
-            "longest_nanos": max(item["longest_nanos"] for item in told),
-            "buckets": sorted(buckets.items()),
-        }
-    }
+TOGETHER: dict[Merge, Callable[[Sequence[Any]], Any]] = {
+    Merge.SUM: sum,
+    Merge.LATEST: sum,
+    Merge.LONGEST: max,
+    Merge.BY_KEY: _by_key,
+}
+
+
+def _part(part: str, every: Sequence[Json], latest: Sequence[Json]) -> Json:
+    """The columns of a part except for those of the busiest host. Columns with rows are in every
+    tick, the others only if the fabric reports them."""
+    result: Json = {}
+    for column in COLUMNS:
+        if column.part != part or column.merge is Merge.BUSIEST:
+            continue
+        frames = latest if column.merge is Merge.LATEST else every
+        together, rows = TOGETHER[column.merge], part in ROWS
+        values = [frame[part][column.name] for frame in frames if rows or column.name in (frame.get(part) or {})]
+        if values:
+            result[column.name] = [together(row) for row in zip(*values, strict=True)] if rows else together(values)
+    return result
 
 
 def _subflows(frames: Sequence[Json]) -> Json:
@@ -95,18 +101,11 @@ def _subflows(frames: Sequence[Json]) -> Json:
 
 def _refuse_unknown(frames: Sequence[Json]) -> None:
     for frame in frames:
-        unknown = set(frame) - PARTS
+        unknown = set(frame) - PARTS - WHOLE
         for part, names in KNOWN.items():
             unknown |= {f"{part}.{name}" for name in set(frame.get(part) or ()) - names}
         if unknown:
-            raise LookupError(f"Columns of a frame are missing in merging.py: {', '.join(sorted(unknown))}.")
-
-
-def _added(frames: Sequence[Json], part: str, columns: Sequence[str]) -> Json:
-    return {
-        column: [sum(values) for values in zip(*(frame[part][column] for frame in frames), strict=True)]
-        for column in columns
-    }
+            raise LookupError(f"Columns that the contract does not declare: {', '.join(sorted(unknown))}.")
 
 
 def _on_our_clock(event: Json, offset_nanos: int) -> Json:

@@ -1,5 +1,5 @@
-//! Requests and responses: the orders to a client and its server, and the latencies that a client
-//! reports.
+//! Requests and responses: the orders to a client and its server, and the buckets of the latencies
+//! that a client reports.
 
 use serde::{Deserialize, Serialize};
 
@@ -49,26 +49,6 @@ pub struct Asking {
 pub const HEAD_BYTES: u64 = 8;
 /// Buckets of an octave: each is at most a sixteenth wide.
 const OF_OCTAVE: u64 = 16;
-
-/// The results of a client's requests since its node was started.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Latencies {
-    /// Requests sent, or due to be.
-    pub asked: u64,
-    /// Those with a whole response.
-    pub answered: u64,
-    /// Those whose response came within the bound.
-    pub within_bound: u64,
-    /// Number of requests that were given up.
-    pub timed_out: u64,
-    /// Sum of the latencies of the answered requests.
-    pub sum_nanos: u64,
-    /// The longest of those answered since the last report.
-    pub longest_nanos: u64,
-    /// How many latencies are in each bucket that has any, by number of the bucket.
-    pub buckets: Vec<(u16, u64)>,
-}
 
 /// The bucket of a latency: exact below 16 ns, then sixteen an octave.
 pub fn bucket(nanos: u64) -> u16 {

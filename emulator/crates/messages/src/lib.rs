@@ -7,7 +7,7 @@
 //! | `to_node.rs` | messages of the fabric |
 //! | `to_fabric.rs` | messages of a node |
 //! | `workload.rs` | flows: orders to a node, and its reports |
-//! | `exchange.rs` | requests and responses: orders to both ends, and latencies |
+//! | `exchange.rs` | requests and responses: orders to both ends, and the buckets of latencies |
 //! | `limits.rs` | every limit of both directions |
 //!
 //! All messages are typed: the receiver rejects unknown fields and kinds. Sockets, and the calls
@@ -19,7 +19,8 @@ mod to_fabric;
 mod to_node;
 mod workload;
 
-pub use exchange::{Asking, Exchange, HEAD_BYTES, Latencies, bucket, bucket_nanos};
+pub use cubeyard_contract::tick::Latencies;
+pub use exchange::{Asking, Exchange, HEAD_BYTES, bucket, bucket_nanos};
 pub use to_fabric::{ToFabric, TrafficCounts};
 pub use to_node::{Configure, FlowRate, ToNode};
 pub use workload::{FlowOrder, FlowRow, Role, SubflowRow, Transport, split_orders};

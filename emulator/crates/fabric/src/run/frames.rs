@@ -4,12 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, TrySendError};
 
-use cubeyard_messages::Latencies;
+use cubeyard_contract::tick::{FlowColumns, Host, Latencies, LinkColumns, ServerColumns};
 use serde::Serialize;
 
 use super::events::Event;
-use super::telemetry::{Host, LinkColumns, ServerColumns};
-use super::workload::FlowColumns;
 use crate::error::{During, Result};
 use crate::names::RunId;
 

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
+use cubeyard_contract::tick::{Host, LinkColumns, ServerColumns};
 use cubeyard_dataplane::drops::DropReason;
-use serde::Serialize;
 
 use super::forwarding::{Carried, DropsByName, Forwarding};
 use super::nodes::Nodes;
@@ -24,49 +24,6 @@ use crate::switches::Room;
 /// each takes a call, and changes slowly.
 const TICKS_PER_DROPS: u64 = 5;
 const TICKS_PER_CPU: u64 = 10;
-
-/// Traffic of links since the last tick.
-#[derive(Debug, Default, Serialize)]
-pub struct LinkColumns {
-    /// Bytes from a to b, Ethernet headers included.
-    pub tx: Vec<u64>,
-    /// Bytes from b to a.
-    pub rx: Vec<u64>,
-    /// Packets sent, each packet of a super-packet counted: of every link from a to b, then of
-    /// every link from b to a.
-    pub packets: Vec<u64>,
-    /// Packets dropped at full queues or by faults, in the same order.
-    pub drops: Vec<u64>,
-    /// Bytes waiting now, in the same order.
-    pub queue: Vec<u64>,
-}
-
-/// Traffic of servers since the last tick.
-#[derive(Debug, Default, Serialize)]
-pub struct ServerColumns {
-    /// Bytes relayed for other servers.
-    pub relayed: Vec<u64>,
-    /// Bytes that their own applications sent.
-    pub own: Vec<u64>,
-    /// Share of one processor that their node used over the last second.
-    pub cpu: Vec<f64>,
-}
-
-/// The host since the last tick.
-#[derive(Debug, Default, Serialize)]
-pub struct Host {
-    /// Share of all processors in use.
-    pub cpu: f64,
-    /// Share of all processors that the run used over the last second, the kernel's networking
-    /// included.
-    pub own_cpu: f64,
-    /// How long the run's processes waited for a processor, in all; reported once a second.
-    pub wait_secs: f64,
-    /// How often they waited.
-    pub waits: u64,
-    /// Packets of any program that the kernel dropped because it was behind with its work.
-    pub backlog_drops: u64,
-}
 
 #[derive(Clone, Copy, Debug, Default)]
 struct EndCounts {

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use cubeyard_contract::tick::FlowColumns;
 use cubeyard_dataplane::flow::Flow;
 use cubeyard_messages::{Exchange, FlowOrder, FlowRow, Role, SubflowRow, ToNode, Transport, split_orders};
 use cubeyard_routing::hash;
@@ -48,15 +49,6 @@ struct Progress {
     retransmits: u64,
     /// The destination has seen the end of it, and nothing went wrong.
     is_done: bool,
-}
-
-/// Bytes and retransmissions of flows since the last call, in the workload's order.
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
-pub struct FlowColumns {
-    /// Bytes received at the destination.
-    pub bytes: Vec<u64>,
-    /// Retransmitted segments.
-    pub retransmits: Vec<u64>,
 }
 
 /// The flows in the order they were given.

@@ -1,0 +1,91 @@
+//! The columns of a tick, ten a second. Rows have the order of the run's links, servers and flows.
+//!
+//! A column declares how it merges and its unit; all readers take both from here. A new number needs
+//! its line here and the code that counts it.
+
+use crate::Column;
+
+part! {
+    /// Traffic of links since the last tick.
+    "links" LinkColumns {
+        /// Bytes from a to b, Ethernet headers included.
+        tx: Vec<u64> = Sum Bytes,
+        /// Bytes from b to a.
+        rx: Vec<u64> = Sum Bytes,
+        /// Packets sent, each packet of a super-packet counted: of every link from a to b, then of
+        /// every link from b to a.
+        packets: Vec<u64> = Sum Packets,
+        /// Packets dropped at full queues or by faults, in the same order.
+        drops: Vec<u64> = Sum Packets,
+        /// Bytes waiting now, in the same order.
+        queue: Vec<u64> = Latest Bytes,
+    }
+}
+
+part! {
+    /// Traffic of servers since the last tick.
+    "servers" ServerColumns {
+        /// Bytes relayed for other servers.
+        relayed: Vec<u64> = Sum Bytes,
+        /// Bytes that their own applications sent.
+        own: Vec<u64> = Sum Bytes,
+        /// Share of one processor that their node used over the last second.
+        cpu: Vec<f64> = Latest Share,
+    }
+}
+
+part! {
+    /// Bytes and retransmissions of flows since the last tick, in the workload's order.
+    "flows" FlowColumns {
+        /// Bytes received at the destination.
+        bytes: Vec<u64> = Sum Bytes,
+        /// Retransmitted segments.
+        retransmits: Vec<u64> = Sum Packets,
+    }
+}
+
+part! {
+    /// The host since the last tick.
+    "host" Host {
+        /// Share of all processors in use.
+        cpu: f64 = Busiest Share,
+        /// Share of all processors that the run used over the last second, the kernel's networking
+        /// included.
+        own_cpu: f64 = Busiest Share,
+        /// How long the run's processes waited for a processor, in all; reported once a second.
+        wait_secs: f64 = Sum Secs,
+        /// How often they waited.
+        waits: u64 = Sum Count,
+        /// Packets of any program that the kernel dropped because it was behind with its work.
+        backlog_drops: u64 = Sum Packets,
+    }
+}
+
+part! {
+    /// The results of clients' requests: in a tick since the last one, from a node since its start.
+    "latencies" Latencies {
+        /// Requests sent, or due to be.
+        asked: u64 = Sum Count,
+        /// Those with a whole response.
+        answered: u64 = Sum Count,
+        /// Those whose response came within the bound.
+        within_bound: u64 = Sum Count,
+        /// Number of requests that were given up.
+        timed_out: u64 = Sum Count,
+        /// Sum of the latencies of the answered requests.
+        sum_nanos: u64 = Sum Nanos,
+        /// The longest of those answered since the last report.
+        longest_nanos: u64 = Longest Nanos,
+        /// How many latencies are in each bucket that has any, by number of the bucket.
+        buckets: Vec<(u16, u64)> = ByKey Count,
+    }
+}
+
+/// All columns of a tick, by part.
+pub const COLUMNS: [&[Column]; 5] = [
+    LinkColumns::COLUMNS,
+    ServerColumns::COLUMNS,
+    FlowColumns::COLUMNS,
+    Host::COLUMNS,
+    Latencies::COLUMNS,
+];
