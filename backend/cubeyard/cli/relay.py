@@ -7,6 +7,7 @@ import asyncio
 import signal
 import ssl
 from contextlib import suppress
+from ipaddress import IPv4Network
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -42,16 +43,35 @@ def relay(
 def keys(
     folder: Annotated[Path, typer.Argument(help="The folder of the keys; the same folder again renews them.")],
     days: Annotated[int, typer.Option(min=1, max=3650, help="Validity of the certificates, in days.")] = 365,
+    wireguard: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=ADDRESS", help="Each host, for a WireGuard network between the hosts: its name and address."
+        ),
+    ] = None,
+    wireguard_network: Annotated[str, typer.Option(help="Addresses of the hosts in it.")] = "10.86.0.0/24",
 ) -> None:
     """Make the keys of relays, workers and the API, or renew them.
 
     Each gets a folder of `ca.crt`, `tls.crt` and `tls.key`; `ca.key`, which signs them, stays here.
+    With `--wireguard` each host also gets a file for `wg-quick`.
     """
     from cubeyard.emulation.fabric.keys import make_all
+    from cubeyard.emulation.fabric.wireguard import configure, hosts_of
 
+    network, hosts = None, {}
+    if wireguard:
+        try:
+            network = IPv4Network(wireguard_network)
+            hosts = hosts_of(wireguard, network)
+        except ValueError as error:
+            refuse(f"--wireguard: {error}")
     try:
         for made in make_all(folder, days):
             typer.echo(made)
+        if network is not None:
+            for file, address in configure(folder, hosts, network).items():
+                typer.echo(f"{file}: underlay {address}")
     except OSError as error:
         refuse(f"The keys cannot be made in {folder}: {error}")
 

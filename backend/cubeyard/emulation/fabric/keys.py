@@ -17,7 +17,7 @@ SIDES = {"relay": RELAY_NAME, "worker": CALLER_NAME, "api": WATCHER_NAME}
 OPENSSL_SECS = 30
 
 
-def _openssl(*words: str) -> None:
+def run_openssl(*words: str) -> None:
     """Raises OSError with the program's own words."""
     program = shutil.which("openssl")
     if program is None:
@@ -31,7 +31,7 @@ def _key(path: Path) -> None:
     """Readable by its owner alone from the first byte on."""
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600))
     path.chmod(0o600)
-    _openssl("ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", str(path))
+    run_openssl("ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", str(path))
 
 
 def authority(folder: Path, days: int = DAYS) -> Path:
@@ -41,7 +41,7 @@ def authority(folder: Path, days: int = DAYS) -> Path:
         _key(folder / "ca.key")
         names = ("-subj", "/CN=cubeyard", "-addext", "basicConstraints=critical,CA:TRUE")
         words = ("-x509", "-new", "-key", str(folder / "ca.key"), "-days", str(days), "-out", str(folder / "ca.crt"))
-        _openssl("req", *words, *names)
+        run_openssl("req", *words, *names)
     return folder
 
 
@@ -52,9 +52,9 @@ def signed(ca: Path, name: str, folder: Path, days: int = DAYS) -> Path:
     with tempfile.TemporaryDirectory() as made:
         request, extensions = Path(made) / "request", Path(made) / "extensions"
         _key(folder / "tls.key")
-        _openssl("req", "-new", "-key", str(folder / "tls.key"), "-subj", f"/CN={name}", "-out", str(request))
+        run_openssl("req", "-new", "-key", str(folder / "tls.key"), "-subj", f"/CN={name}", "-out", str(request))
         extensions.write_text(f"subjectAltName=DNS:{name}\nextendedKeyUsage=serverAuth,clientAuth\n")
-        _openssl(
+        run_openssl(
             "x509", "-req", "-in", str(request), "-CA", str(ca / "ca.crt"), "-CAkey", str(ca / "ca.key"),
             "-set_serial", f"0x{os.urandom(16).hex()}", "-days", str(days), "-extfile", str(extensions), "-out", str(folder / "tls.crt"),
         )  # fmt: skip
