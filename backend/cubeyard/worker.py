@@ -159,11 +159,14 @@ class Reaper:
     """Gives the jobs and runs of dead workers back to their queues, and forgets results nobody
     fetched."""
 
-    def __init__(self, settings: Settings, database: Database, app: App, emulations: EmulationRunner) -> None:
+    def __init__(
+        self, settings: Settings, database: Database, app: App, emulations: EmulationRunner, watch: Watch
+    ) -> None:
         self._settings = settings
         self._database = database
         self._app = app
         self._emulations = emulations
+        self._watch = watch
         self._queue = Queue()
         self._runs = RunReaper(
             database,
@@ -180,7 +183,7 @@ class Reaper:
             await run_in_threadpool(self._adopt_orphans)
             await run_in_threadpool(self._forget_old)
 
-        await self._repeat(look, stopping)
+        await self._repeat("reaper", look, stopping)
 
     async def run_emulations(self, stopping: asyncio.Event) -> None:
         """A separate task: a host that does not answer keeps no job waiting."""
@@ -188,11 +191,12 @@ class Reaper:
         async def look() -> None:
             await run_in_threadpool(self._emulations.reap)
 
-        await self._repeat(look, stopping)
+        await self._repeat("reaper of emulations", look, stopping)
 
-    async def _repeat(self, look: Callable[[], Awaitable[None]], stopping: asyncio.Event) -> None:
+    async def _repeat(self, name: str, look: Callable[[], Awaitable[None]], stopping: asyncio.Event) -> None:
         while not stopping.is_set():
-            await look()
+            with self._watch.call(name):
+                await look()
             try:
                 await asyncio.wait_for(stopping.wait(), self._settings.job_lease_secs / 3)
             except TimeoutError:
@@ -262,7 +266,13 @@ class Reaper:
 
 
 async def run_worker(
-    settings: Settings, database: Database, engine: Engine, stopping: asyncio.Event, *, until_idle: bool = False
+    settings: Settings,
+    database: Database,
+    engine: Engine,
+    stopping: asyncio.Event,
+    *,
+    until_idle: bool = False,
+    watch: Watch,
 ) -> None:
     """Work until told to stop, or with `until_idle` until nothing is left to do. Raises if the
     database goes away for good."""
@@ -277,7 +287,6 @@ async def run_worker(
     emulations = EmulationRunner(settings, database, engine)
     figures = FigureCatalog(engine, settings, emulations.lab)
     export = ExportRunner(settings, database, engine)
-    watch = Watch()
 
     async def heard(_: str, run_id: str | None) -> None:
         watch.look(run_id)
@@ -311,9 +320,9 @@ async def run_worker(
         )
 
     long_runs = Counted(run_of(None))
-    long_lane = LongLane(ear, work, emulations.can_emulate, long_runs)
+    long_lane = LongLane(ear, work, emulations.can_emulate, long_runs, watch)
     async with app.open_async():
-        reaper = Reaper(settings, database, app, emulations)
+        reaper = Reaper(settings, database, app, emulations, watch)
         tasks: list[asyncio.Task[Any]] = [
             work(EXPORTS.queue),
             work(QUEUES["quick"]),
@@ -367,12 +376,18 @@ class LongLane:
     them, so that no sweep takes the processor from an emulation."""
 
     def __init__(
-        self, ear: Ear, work: Callable[..., asyncio.Task[None]], can_emulate: Callable[[], Set[Sign]], runs: Counted
+        self,
+        ear: Ear,
+        work: Callable[..., asyncio.Task[None]],
+        can_emulate: Callable[[], Set[Sign]],
+        runs: Counted,
+        watch: Watch,
     ) -> None:
         self._ear = ear
         self._work = work
         self._can_emulate = can_emulate
         self._runs = runs
+        self._watch = watch
         self._looked = False
 
     @property
@@ -386,7 +401,8 @@ class LongLane:
         try:
             while not task.done():
                 if self._runs.under_way == 0:
-                    able = await run_in_threadpool(self._can_emulate)
+                    with self._watch.call("probe of emulations"):
+                        able = await run_in_threadpool(self._can_emulate)
                     refusals = 0 if able and able >= self._ear.shows else refusals + 1
                     shows = frozenset(able if refusals != 1 else able | self._ear.shows)
                     if shows != self._ear.shows and self._runs.under_way == 0:
@@ -426,14 +442,21 @@ async def _idle(database: Database, stopping: asyncio.Event, long_lane: LongLane
 
 
 async def supervise(
-    settings: Settings, database: Database, engine: Engine, stopping: asyncio.Event, *, until_idle: bool = False
+    settings: Settings,
+    database: Database,
+    engine: Engine,
+    stopping: asyncio.Event,
+    *,
+    until_idle: bool = False,
+    watch: Watch | None = None,
 ) -> None:
     """Keep a worker running; when the database went away, wait for it (an embedded one is started
     again) and continue. It also waits while the tables have another version's revision."""
+    watch = watch or Watch()
     while not stopping.is_set():
         try:
             await run_in_threadpool(refuse_other, database.engine)
-            await run_worker(settings, database, engine, stopping, until_idle=until_idle)
+            await run_worker(settings, database, engine, stopping, until_idle=until_idle, watch=watch)
         except Exception as error:
             log.warning("worker_interrupted", error=f"{type(error).__name__}: {error}")
             if database.embedded is not None:

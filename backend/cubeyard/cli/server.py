@@ -56,6 +56,7 @@ def work(
     with _none_is_garbage():
         from cubeyard.kit.db import Database
         from cubeyard.kit.schema import make_ready
+        from cubeyard.runs.lease import Watch
         from cubeyard.worker import supervise
 
     settings = settings_of()
@@ -65,8 +66,9 @@ def work(
         stopping = asyncio.Event()
         for item in ending():
             asyncio.get_running_loop().add_signal_handler(item, stopping.set)
-        beating = asyncio.create_task(alive.beat(beat)) if beat else None
-        await supervise(settings, database, engine, stopping, until_idle=until_idle)
+        watch = Watch()
+        beating = asyncio.create_task(alive.beat(beat, lambda: watch.hung)) if beat else None
+        await supervise(settings, database, engine, stopping, until_idle=until_idle, watch=watch)
         if beating is not None:
             beating.cancel()
 

@@ -9,6 +9,7 @@ immediately and stop working at a cancelled run within a second. [ours]
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -23,6 +24,9 @@ log = structlog.get_logger(__name__)
 BEAT_SECS = 2.0
 BEATS_A_LEASE = 4
 """A short lease survives this number of lost heartbeats."""
+HUNG_SECS = 900.0
+"""A run's thread uses its lease more often than this, in all that it does; the longest is a pull of
+an image, 5 minutes. Regular calls of a worker end sooner, too."""
 
 
 def beat_secs(lease_secs: float) -> float:
@@ -35,11 +39,32 @@ class OverError(Exception):
 
 
 class Watch:
-    """The leases of a process, for notifications that a run has ended."""
+    """The leases of a process, for notifications that a run has ended; and whether a thread
+    hangs, which the event loop does not notice."""
 
     def __init__(self) -> None:
         self._leases: set[Lease] = set()
+        self._calls: dict[str, float] = {}
         self._lock = threading.Lock()
+
+    @contextmanager
+    def call(self, name: str) -> Iterator[None]:
+        """A regular call in a thread, one at a time by that name."""
+        self._calls[name] = time.monotonic()
+        try:
+            yield
+        finally:
+            del self._calls[name]
+
+    @property
+    def hung(self) -> list[str]:
+        """The calls and runs whose threads hang."""
+        since = time.monotonic() - HUNG_SECS
+        with self._lock:
+            return [
+                *(name for name, begun in self._calls.items() if begun < since),
+                *(f"run {lease.run_id}" for lease in self._leases if lease.hangs),
+            ]
 
     def add(self, lease: Lease) -> None:
         with self._lock:
@@ -91,9 +116,15 @@ class Lease:
         self._lost = threading.Event()
         self._done = False
         self._wake = threading.Event()
+        self._used_at = time.monotonic()
         self._thread = threading.Thread(target=self._beats, name=f"lease-{run_id}", daemon=True)
 
+    @property
+    def hangs(self) -> bool:
+        return time.monotonic() - self._used_at > HUNG_SECS
+
     def held(self) -> bool:
+        self._used_at = time.monotonic()
         return not self._lost.is_set() and not self._stopping()
 
     def check(self) -> None:
@@ -122,6 +153,11 @@ class Lease:
             self._wake.wait(self._every_secs)
             self._wake.clear()
             if self._done:
+                return
+            if self.hangs:
+                # Not renewed, it goes to another worker.
+                log.error("run_hangs", run=self.run_id, secs=HUNG_SECS)
+                self._lost.set()
                 return
             try:
                 with self.writing:

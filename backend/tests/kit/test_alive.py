@@ -81,11 +81,13 @@ def test_a_worker_beats_while_its_loop_turns(tmp_path: Path) -> None:
     file = tmp_path / "beat"
     assert alive.main("beat", str(file)) == 1, "it has not begun"
 
-    async def beaten() -> None:
-        task = asyncio.create_task(alive.beat(file))
+    async def beaten(*hung: str) -> None:
+        task = asyncio.create_task(alive.beat(file, lambda: hung))
         await asyncio.sleep(0.01)
         task.cancel()
 
+    asyncio.run(beaten("run x"))
+    assert not file.exists(), "a thread hangs, and the loop turns"
     asyncio.run(beaten())
     assert alive.main("beat", str(file)) == 0
     os.utime(file, (0, time.time() - alive.SILENT_SECS - 1))
