@@ -28,7 +28,9 @@ from tests.emulation.fabric.test_docker_ssh import DIAL, Engine, Listener
 from tests.emulation.scripted import scripted
 
 ROOT = Path(__file__).resolve().parents[4]
-SSHD = shutil.which("sshd", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
+UNPACKED = ROOT / ".setup" / "sshd"
+"""The package of the system, where `bin/setup` has unpacked it."""
+SSHD = shutil.which("sshd", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin:{UNPACKED}/usr/sbin")
 START_SECS = 10
 NAME = "far.example"
 SERVER = """Port {port}
@@ -54,8 +56,12 @@ CLIENT = """Host {name} b
   UserKnownHostsFile {folder}/known
   GlobalKnownHostsFile /dev/null
 """
-RUN = "mount -t tmpfs tmpfs /run && mkdir -m 755 /run/sshd && exec {sshd} -D -e -f {folder}/sshd_config"
-"""As root, sshd needs a folder that its service makes: here in a mount namespace."""
+RUN = (
+    "mount -t tmpfs tmpfs /run && mkdir -m 755 /run/sshd && mount --bind {folder}/passwd /etc/passwd && "
+    "exec {sshd} -D -e -f {folder}/sshd_config"
+)
+"""As root, sshd needs a folder and a user that its package and its service make: here in a mount
+namespace."""
 
 pytestmark = [
     pytest.mark.long,
@@ -101,6 +107,11 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Machine
         (tmp_path / folder / name).write_text(text)
         (tmp_path / folder / name).chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path / 'local'}:{os.environ['PATH']}")
+    users = "".join(
+        f"{line}\n" for line in Path("/etc/passwd").read_text().splitlines() if not line.startswith("sshd:")
+    )
+    (tmp_path / "passwd").write_text(f"{users}sshd:x:65533:65534::/run/sshd:/usr/sbin/nologin\n")
+    libraries = ":".join(str(path) for path in UNPACKED.glob("usr/lib/*-linux-*"))
     with ExitStack() as running:
         engine = running.enter_context(Listener(str(tmp_path / "engine.sock"), Engine))
         threading.Thread(target=engine.serve_forever, args=(0.05,), daemon=True).start()
@@ -108,7 +119,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Machine
         log = running.enter_context((tmp_path / "sshd.log").open("wb"))
         process = subprocess.Popen(
             ["unshare", "--mount", "sh", "-c", RUN.format(sshd=SSHD, folder=tmp_path)],
-            stdout=log, stderr=log, start_new_session=True,
+            env={**os.environ, "LD_LIBRARY_PATH": libraries}, stdout=log, stderr=log, start_new_session=True,
         )  # fmt: skip
         running.callback(end, process)
         wait(lambda: process.poll() is not None or answers(port), "sshd does not listen")
