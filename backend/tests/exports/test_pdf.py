@@ -3,6 +3,7 @@ a crew works from."""
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import subprocess
@@ -11,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+import pikepdf
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -25,6 +27,7 @@ from cubeyard.plans.view import PlanView
 from tests.conftest import some
 from tests.exports import plans
 from tests.exports.packs import Pack, cover_of
+from tests.exports.tags import check_tags, is_accessible
 
 BACKEND = Path(__file__).parents[2]
 
@@ -75,6 +78,30 @@ def papers_pack(tmp_path_factory: pytest.TempPathFactory) -> tuple[Pack, list[st
         env=os.environ | {"PYTHONPATH": str(BACKEND)}, cwd=BACKEND, capture_output=True, text=True, check=True,
     ).stdout.split()  # fmt: skip
     return Pack(file.read_bytes()), out
+
+
+@pytest.mark.parametrize("name", ["dcell", "subways"])
+def test_every_mark_on_a_page_is_tagged_or_decoration(pack: Callable[..., Pack], name: str) -> None:
+    """PDF/UA-1. The subways pack is typeset in several parts, whose tags are joined."""
+    with pikepdf.open(io.BytesIO(pack(name).data)) as pdf:
+        check_tags(pdf)
+        assert is_accessible(pdf)
+        assert str(pdf.Root.Lang) == "en"
+        assert bool(pdf.Root.ViewerPreferences.DisplayDocTitle)
+
+
+def test_codes_on_labels_are_decoration(engine: Engine) -> None:
+    _, data = plans.printed(engine, "dcell", "a4", codes="cable")
+    with pikepdf.open(io.BytesIO(data)) as pdf:
+        check_tags(pdf)
+
+
+def test_a_name_without_letters_in_the_fonts_is_printed_and_claims_no_standard(engine: Engine) -> None:
+    spec, book = plans.SPECS["dcell"]
+    view = plans.compute(engine, spec, book, "\u5bb9\u5668")
+    with pikepdf.open(io.BytesIO(b"".join(render("pdf", view)))) as pdf:
+        check_tags(pdf)
+        assert not is_accessible(pdf)
 
 
 NAMES = some(("subways", "dcell", "partless", "fat-tree", "torus"), 3)

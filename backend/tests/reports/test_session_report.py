@@ -6,6 +6,7 @@ from __future__ import annotations
 import io
 from typing import Any
 
+import pikepdf
 import pypdf
 import pytest
 
@@ -14,6 +15,7 @@ from cubeyard.reports import session, settings
 from cubeyard.reports.content import Report
 from cubeyard.reports.html import html
 from cubeyard.reports.pdf import pdf
+from tests.exports.tags import is_accessible
 from tests.reports.test_reports import Page
 
 Json = dict[str, Any]
@@ -123,7 +125,11 @@ def test_faults_are_counted_as_on_the_page() -> None:
 
 
 def test_the_same_is_typeset() -> None:
-    text = " ".join(page.extract_text() for page in pypdf.PdfReader(io.BytesIO(b"".join(pdf(report(DOCUMENT))))).pages)
+    data = b"".join(pdf(report(DOCUMENT)))
+    text = " ".join(page.extract_text() for page in pypdf.PdfReader(io.BytesIO(data)).pages)
+    with pikepdf.open(io.BytesIO(data)) as opened:
+        assert is_accessible(opened)
+        assert "/StructTreeRoot" in opened.Root
     assert "Hypothesis not met" in text
     assert "00/<0,0>" in text
 

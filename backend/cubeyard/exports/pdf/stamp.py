@@ -40,7 +40,8 @@ def shapes_of(text: str) -> tuple[bytes, int]:
 
 def stamped(codes: list[list[Any]], page_height: float, made: dict[str, tuple[bytes, int]]) -> bytes:
     """The operators that draw the codes of a page."""
-    out = [b"q 0 g"]
+    # Its text is on the label, too: for screen readers the code is decoration.
+    out = [b"/Artifact BMC q 0 g"]
     for x, y, side, text in codes:
         if text not in made:
             made[text] = shapes_of(text)
@@ -48,7 +49,7 @@ def stamped(codes: list[list[Any]], page_height: float, made: dict[str, tuple[by
         module = side * _POINTS_PER_MM / size
         left, top = x * _POINTS_PER_MM, page_height - y * _POINTS_PER_MM
         out.append(b"q %.4f 0 0 %.4f %.3f %.3f cm %s Q" % (module, module, left, top, shapes))
-    return b"\n".join([*out, b"Q"])
+    return b"\n".join([*out, b"Q EMC"])
 
 
 def main(folder: Path) -> None:

@@ -56,7 +56,7 @@ def typeset_parts(
             reported = _at(number, waiting)
             reported(0.0)
             workshop.write(part)
-            workshop.run("typeset.py", workshop.fonts, "--untagged", waiting=reported)
+            workshop.run("typeset.py", workshop.fonts, waiting=reported)
             if "codes.json" in part:
                 workshop.run("stamp.py", waiting=reported)
             workshop.keep(f"part-{number}.pdf")
