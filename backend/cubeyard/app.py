@@ -75,6 +75,7 @@ from cubeyard.settings import Settings
 from cubeyard.topologies.endpoints import IMPORT_MEDIA_TYPES, IMPORT_PATH
 from cubeyard.topologies.endpoints import router as topology_import_router
 from cubeyard.trials.endpoints import router as trials_router
+from cubeyard.webhooks.endpoints import router as webhooks_router
 from cubeyard.worker import supervise
 
 log = structlog.get_logger(__name__)
@@ -155,6 +156,7 @@ ROUTES = routes_of(
     catalog_router,
     chip_router,
     changes_router,
+    webhooks_router,
     tokens_router,
     session_router,
     probes,

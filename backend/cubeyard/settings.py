@@ -22,6 +22,7 @@ MAX_HOSTS = 64
 LEAST_TOKEN_CHARACTERS = 16
 OWN_PATHS = frozenset({"api", "assets", "c", "healthz", "livez", "login", "logout", "metrics"})
 """First parts of paths that are not the page's."""
+HOST_NAME = re.compile(r"(?!-)[A-Za-z0-9-]{1,63}(\.(?!-)[A-Za-z0-9-]{1,63})*")
 _ROOT_PATH = re.compile(r"(/[A-Za-z0-9_-][A-Za-z0-9._-]*)+")
 LOCAL_IMAGES = "local"
 IMAGE_REGISTRIES = ("docker.io", "ghcr.io", "quay.io", LOCAL_IMAGES)
@@ -242,6 +243,17 @@ class Settings(BaseModel):
     terminal_idle_secs: float = Field(default=900.0, ge=5, le=86_400)
     """A terminal that nobody types into for this long is closed."""
 
+    webhook_hosts: list[str] = Field(default_factory=list)
+    """Hosts that webhooks may call (comma separated): names, and addresses or networks, which also
+    allow private addresses. Empty: no webhooks. A worker sends them if it has the setting."""
+    webhook_secs: float = Field(default=10.0, gt=0, le=300)
+    """How long an attempt of a webhook may take."""
+    webhook_retry_secs: float = Field(default=10.0, gt=0, le=3600)
+    """The wait after the first failed attempt; each further wait is four times longer, at most six
+    hours."""
+    webhook_attempts: int = Field(default=8, ge=1, le=20)
+    """After this number of failed attempts a delivery has failed."""
+
     database_pool_size: int = Field(default=10, ge=1)
     database_wait_secs: float = Field(default=0.0, ge=0)
     """How long a start waits for a PostgreSQL that does not answer."""
@@ -285,7 +297,9 @@ class Settings(BaseModel):
                 result[key] = files[variable].read_text().strip()
         return result
 
-    @field_validator("allowed_hosts", "allowed_origins", "trusted_proxies", "image_registries", mode="before")
+    @field_validator(
+        "allowed_hosts", "allowed_origins", "trusted_proxies", "image_registries", "webhook_hosts", mode="before"
+    )
     @classmethod
     def _split(cls, value: object) -> object:
         return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
@@ -309,6 +323,16 @@ class Settings(BaseModel):
             except ValueError as error:
                 raise ValueError(f"{error}; give addresses or networks like 10.0.0.0/8, comma separated") from None
         return proxies
+
+    @field_validator("webhook_hosts")
+    @classmethod
+    def _names_or_networks(cls, hosts: list[str]) -> list[str]:
+        for host in hosts:
+            if network_of(host) is None and HOST_NAME.fullmatch(host) is None:
+                raise ValueError(
+                    f"{host[:80]!r} is no host; give names like hooks.example.org, or addresses or networks like 10.0.0.0/8"
+                )
+        return hosts
 
     @field_validator("root_path")
     @classmethod
@@ -417,6 +441,14 @@ def secret(name: str) -> str:
     folder = os.environ.get("CUBEYARD_SECRETS_DIR")
     file = Path(folder, name) if folder else None
     return os.environ.get(name) or (file.read_text().strip() if file is not None and file.is_file() else "")
+
+
+def network_of(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:
+    """An address or a network; None for any other text."""
+    try:
+        return ipaddress.ip_network(text)
+    except ValueError:
+        return None
 
 
 def is_loopback(host: str) -> bool:

@@ -1,5 +1,5 @@
-"""The worker: takes exports and runs from their queues, does them, and picks up what dead workers
-left.
+"""The worker: takes exports, runs and deliveries of webhooks from their queues, does them, and
+picks up what dead workers left.
 
 One runs inside `cubeyard run`; `cubeyard worker` runs more, on this machine or on others with the
 same database. It has two connections there: one for everything that it reads and writes, one on
@@ -47,11 +47,15 @@ from cubeyard.runs.reaper import RunReaper
 from cubeyard.runs.repository import OVER_CHANNEL, RunRepository
 from cubeyard.runs.runner import RunRunner
 from cubeyard.settings import Settings
+from cubeyard.webhooks.queue import DELIVERIES
+from cubeyard.webhooks.repository import WebhookRepository
+from cubeyard.webhooks.sender import DeliveryReaper, Sender
 
 log = structlog.get_logger(__name__)
 
 REPORT_EVERY_SECS = 0.25
 RESTART_AFTER_SECS = 1.0
+WEBHOOK_CONCURRENCY = 4
 POLL_SECS = 5.0
 """How often a queue is looked into of which nothing is heard."""
 IDLE_LOOK_SECS = 1.0
@@ -168,6 +172,7 @@ class Reaper:
         self._emulations = emulations
         self._watch = watch
         self._queue = Queue()
+        self._deliveries = DeliveryReaper(settings, database)
         self._runs = RunReaper(
             database,
             lease_secs=settings.job_lease_secs,
@@ -180,6 +185,7 @@ class Reaper:
             await self.once()
             await self._forget_dead_entries()
             await run_in_threadpool(self._runs.once)
+            await run_in_threadpool(self._deliveries.once)
             await run_in_threadpool(self._adopt_orphans)
             await run_in_threadpool(self._forget_old)
 
@@ -220,16 +226,16 @@ class Reaper:
             log.warning("job_reaped", job=job_id, verdict=verdict)
 
     async def _forget_dead_entries(self) -> None:
-        """A run has its own lease and is put into the queue anew: what a dead worker held there
-        means nothing."""
+        """The reapers of runs and deliveries queue them again, so the entries that a dead worker
+        held there are deleted."""
         manager = self._app.job_manager
         lease_secs = self._settings.job_lease_secs
-        for queue in QUEUES.values():
+        for queue in (*QUEUES.values(), DELIVERIES.queue):
             for job in await manager.get_stalled_jobs(queue=queue, seconds_since_heartbeat=lease_secs):
                 try:
                     await manager.finish_job(job, Status.FAILED, delete_job=True)
                 except ProcrastinateException as error:
-                    log.info("reaper_was_second", run=job.task_kwargs["run_id"], error=str(error))
+                    log.info("reaper_was_second", **job.task_kwargs, error=str(error))
 
     def _take_back(self, job_id: str) -> str:
         with self._database.session() as session:
@@ -281,12 +287,14 @@ async def run_worker(
         QUEUES["quick"]: settings.quick_run_concurrency,
         QUEUES["long"]: settings.run_concurrency,
         **{QUEUES[lane]: settings.run_concurrency for lane in REAL.values()},
+        **({DELIVERIES.queue: WEBHOOK_CONCURRENCY} if settings.webhook_hosts else {}),
     }
     ear = Ear(database.conninfo, [*get_channel_for_queues(concurrency), OVER_CHANNEL])
-    app = make_app(PoolConnector(database, ear), EXPORTS, RUNS)
+    app = make_app(PoolConnector(database, ear), EXPORTS, RUNS, DELIVERIES)
     emulations = EmulationRunner(settings, database, engine)
     figures = FigureCatalog(engine, settings, emulations.lab)
     export = ExportRunner(settings, database, engine)
+    deliver = Sender(settings, database)
 
     async def heard(_: str, run_id: str | None) -> None:
         watch.look(run_id)
@@ -304,7 +312,7 @@ async def run_worker(
         """A worker for these queues: exports do not wait for a long sweep, nor a table of a
         second."""
         do_run = long_runs if QUEUES["long"] in queues else run_of(QUICK_SECS)
-        does = {"run_export": export, "do_run": do_run}
+        does = {"run_export": export, "do_run": do_run, "deliver": deliver}
         return asyncio.create_task(
             app.run_worker_async(
                 queues=list(queues),
@@ -332,8 +340,10 @@ async def run_worker(
             asyncio.create_task(ear.listen()),
             asyncio.create_task(stopping.wait()),
         ]
+        if settings.webhook_hosts:
+            tasks.append(work(DELIVERIES.queue))
         if until_idle:
-            tasks.append(asyncio.create_task(_idle(database, stopping, long_lane)))
+            tasks.append(asyncio.create_task(_idle(settings, database, stopping, long_lane)))
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -422,7 +432,7 @@ async def _ended(task: asyncio.Task[None]) -> None:
     await asyncio.gather(task, return_exceptions=True)
 
 
-async def _idle(database: Database, stopping: asyncio.Event, long_lane: LongLane) -> None:
+async def _idle(settings: Settings, database: Database, stopping: asyncio.Event, long_lane: LongLane) -> None:
     """Ends, and tells everybody to stop, when two looks in a row found nothing to do. What another
     worker is at counts: were that one to die, its work would be there to do."""
 
@@ -431,7 +441,11 @@ async def _idle(database: Database, stopping: asyncio.Event, long_lane: LongLane
         if lanes is None:
             return False
         with database.session() as session:
-            return not (RunRepository(session).any_unfinished(lanes) or JobRepository(session).any_unfinished())
+            return not (
+                RunRepository(session).any_unfinished(lanes)
+                or JobRepository(session).any_unfinished()
+                or (settings.webhook_hosts and WebhookRepository(session).any_due())
+            )
 
     looks = 0
     while looks < IDLE_LOOKS:

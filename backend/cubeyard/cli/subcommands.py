@@ -81,6 +81,7 @@ SUBCOMMANDS = {
         "Remove containers, namespaces and processes of emulations whose process is gone. Running ones are left alone.",
     ),
     "changes": ("changes:changes", "List changes with author and time, the latest first."),
+    "webhook": ("webhooks:webhook_app", "Programs that are called when a run ends or a plan changes."),
     "token": ("admin:token_app", "API tokens, for servers that others can reach."),
     "db": ("admin:db_app", "The database's tables."),
     "backup": (

@@ -59,13 +59,20 @@ class WorkQueue:
         # Never opened: every call brings its connection.
         self._app = _with_tasks(procrastinate.App(connector=procrastinate.SyncPsycopgConnector()), work)
 
-    def put(self, session: Session, id: str, queue: str | None = None, *, last: bool = False) -> int:
+    def put(
+        self, session: Session, id: str, queue: str | None = None, *, last: bool = False, delay_secs: float = 0
+    ) -> int:
         """Queue the work on a row; returns the queue's number. `queue` replaces the kind's default;
-        `last`: after all work without `last`, also work queued later."""
+        `last`: after all work without `last`, also work queued later; `delay_secs`: not before that
+        time."""
         name = f"{self._work.namespace}:{self._work.task}"
         priority = -1 if last else 0
         task = self._app.configure_task(
-            name, queue=queue or self._work.queue, priority=priority, connection=_raw(session)
+            name,
+            queue=queue or self._work.queue,
+            priority=priority,
+            schedule_in={"seconds": delay_secs} if delay_secs else None,
+            connection=_raw(session),
         )
         return task.defer(**{self._work.argument: id})
 

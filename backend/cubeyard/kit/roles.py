@@ -1,5 +1,5 @@
 """Rights of the database's three roles: the owner migrates, servers read and write, workers write
-only runs and exports.
+only runs, exports and deliveries of webhooks.
 
 `db upgrade` grants them to the two roles below where these exist; a login gets them by membership
 (`CREATE ROLE worker1 LOGIN PASSWORD '...' IN ROLE cubeyard_worker`). Nobody but the owner can turn
@@ -16,12 +16,30 @@ SERVER, WORKER = "cubeyard_server", "cubeyard_worker"
 APPENDED = frozenset({"changes"})
 """Tables that servers only read and append to."""
 OF_WORKERS = frozenset(
-    {"runs", "run_chunks", "run_frames", "run_orders", "run_captures", "export_jobs", "export_chunks"}
+    {
+        "runs",
+        "run_chunks",
+        "run_frames",
+        "run_orders",
+        "run_captures",
+        "export_jobs",
+        "export_chunks",
+        "webhook_deliveries",
+    }
 )
 LOGINS = {"server": SERVER, "worker": WORKER}
 """Names of the logins that `db roles --logins` makes."""
 READ_BY_WORKERS = frozenset(
-    {"plans", "plan_revisions", "catalog_books", "catalog_versions", "catalog_parts", "experiments", "alembic_version"}
+    {
+        "plans",
+        "plan_revisions",
+        "catalog_books",
+        "catalog_versions",
+        "catalog_parts",
+        "experiments",
+        "webhooks",
+        "alembic_version",
+    }
 )
 HIDDEN_FROM_WORKERS = frozenset({"tokens", "sessions", "changes", "notes", "cable_marks", "idempotency_keys"})
 QUEUE = "procrastinate_"

@@ -23,6 +23,8 @@ from cubeyard.plans import metrics, over_time, schemas
 from cubeyard.plans.models import PlanRow, RevisionRow
 from cubeyard.plans.repository import PlanRepository
 from cubeyard.plans.spec import book_of, normal_spec, on_paper
+from cubeyard.webhooks.schemas import PlanAction
+from cubeyard.webhooks.service import WebhookEvents
 
 
 class PlanService:
@@ -31,6 +33,7 @@ class PlanService:
         self._catalog = CatalogService(session, engine)
         self._engine = engine
         self._log = ChangeLog(session)
+        self._webhooks = WebhookEvents(session)
 
     def preview(self, spec: Json, catalog_version: int | str | None = None) -> BuiltPlan:
         """The plan of an unsaved spec, with the latest version of its price book unless
@@ -44,7 +47,7 @@ class PlanService:
             plan, 1, "create", normal_spec(request.spec), request.note, _number(request.catalog_version)
         )
         self._repository.add(plan, first)
-        self._log.record("plan", "created", plan.id, plan.name, first.summary["title"], plan_id=plan.id)
+        self._changed(plan, "created", first.summary["title"])
         return plan, first
 
     def read(self, plan_id: str, revision: int | None = None) -> tuple[PlanRow, RevisionRow]:
@@ -88,7 +91,7 @@ class PlanService:
         if request.name is not None and request.name != plan.name:
             before, plan.name = plan.name, request.name
             self._repository.touch(plan)
-            self._log.record("plan", "renamed", plan.id, plan.name, f"from {before}", plan_id=plan.id)
+            self._changed(plan, "renamed", f"from {before}")
         head = self._one_revision(plan, None)
         if request.spec is not None or request.catalog_version is not None:
             spec = normal_spec(request.spec) if request.spec is not None else head.spec
@@ -101,7 +104,7 @@ class PlanService:
                 self._repository.append(plan, head_next)
                 head = head_next
                 detail = f"revision {head.revision}: {head.summary['title']}"
-                self._log.record("plan", "revised", plan.id, plan.name, detail, plan_id=plan.id)
+                self._changed(plan, "revised", detail)
         return plan, head
 
     def revert(self, plan_id: str, request: schemas.RevertRequest, if_match: str | None) -> tuple[PlanRow, RevisionRow]:
@@ -126,7 +129,7 @@ class PlanService:
         )
         self._repository.append(plan, row)
         detail = f"revision {row.revision}, back to revision {source.revision}"
-        self._log.record("plan", "reverted", plan.id, plan.name, detail, plan_id=plan.id)
+        self._changed(plan, "reverted", detail)
         return plan, row
 
     def delete(self, plan_id: str, if_match: str | None) -> None:
@@ -134,7 +137,11 @@ class PlanService:
         self._check_base(plan, None, if_match, required=False)
         self._repository.delete(plan)
         detail = f"with its revisions up to {plan.head_revision}"
-        self._log.record("plan", "deleted", plan.id, plan.name, detail, plan_id=plan.id)
+        self._changed(plan, "deleted", detail)
+
+    def _changed(self, plan: PlanRow, action: PlanAction, detail: str) -> None:
+        self._log.record("plan", action, plan.id, plan.name, detail, plan_id=plan.id)
+        self._webhooks.plan_changed(plan.id, plan.name, action, plan.head_revision)
 
     def compare(self, request: schemas.CompareRequest) -> schemas.CompareResponse:
         if request.base >= len(request.plans):

@@ -34,6 +34,7 @@ from cubeyard.kit.search_text import has_word
 from cubeyard.runs.chunks import ChunkRepository
 from cubeyard.runs.models import FrameRow, RunRow
 from cubeyard.runs.queue import QUICK_SECS, Lane
+from cubeyard.webhooks.service import WebhookEvents
 
 CHANNEL = "cubeyard_runs"
 OVER_CHANNEL = "cubeyard_runs_over"
@@ -71,6 +72,11 @@ class RunRepository(Repository):
     def chunks(self) -> ChunkRepository:
         """On the same transaction."""
         return ChunkRepository(self._session)
+
+    @property
+    def webhooks(self) -> WebhookEvents:
+        """On the same transaction."""
+        return WebhookEvents(self._session)
 
     def run(self, run_id: str, *, lock: bool = False) -> RunRow | None:
         query = select(RunRow).where(RunRow.id == run_id).execution_options(populate_existing=True)

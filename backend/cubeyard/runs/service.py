@@ -20,6 +20,7 @@ from cubeyard.runs import schemas
 from cubeyard.runs.models import RunRow
 from cubeyard.runs.queue import QUICK_SECS, REAL, Lane, RunQueue, real_lane
 from cubeyard.runs.repository import FINISHED, RunRepository
+from cubeyard.webhooks.schemas import RunEnded
 
 MAX_REASON_CHARACTERS = 2000
 
@@ -152,6 +153,8 @@ def enter(repository: RunRepository, row: RunRow, state: str, reason: str) -> No
         row.progress = 1.0
     payload = {"state": row.state, "attempt": row.attempts, "reason": row.reason}
     repository.append(row, "state", payload, len(orjson.dumps(payload)))
+    if state in FINISHED:
+        repository.webhooks.run_ended(RunEnded.model_validate(row, from_attributes=True))
 
 
 def as_run(row: RunRow, repository: RunRepository) -> schemas.Run:

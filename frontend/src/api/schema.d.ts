@@ -2065,6 +2065,87 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/webhooks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Webhooks, without their secrets */
+        get: operations["list_webhooks"];
+        put?: never;
+        /**
+         * Create a webhook
+         * @description The setting `CUBEYARD_WEBHOOK_HOSTS` lists the hosts that may be called; without it there are
+         *     no webhooks. The answer has the secret of the signatures.
+         */
+        post: operations["create_webhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/webhooks/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A webhook */
+        get: operations["read_webhook"];
+        put?: never;
+        post?: never;
+        /** Delete a webhook and its deliveries */
+        delete: operations["delete_webhook"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/webhooks/{id}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send an event of type test
+         * @description It is sent in the background; the list of deliveries has the result.
+         */
+        post: operations["test_webhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/webhooks/{id}/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The deliveries of a webhook, the latest first
+         * @description Deliveries of the last seven days. One is sent until a 2xx answer, with growing waits; the
+         *     same event can arrive twice with the same `webhook-id`.
+         */
+        get: operations["list_webhook_deliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/tokens": {
         parameters: {
             query?: never;
@@ -2978,7 +3059,7 @@ export interface components {
              * @description What was changed. `work` is the cabling of a plan's revision.
              * @enum {string}
              */
-            kind: "plan" | "note" | "work" | "experiment" | "run" | "capture" | "terminal" | "book" | "token";
+            kind: "plan" | "note" | "work" | "experiment" | "run" | "capture" | "terminal" | "book" | "token" | "webhook";
             /**
              * Action
              * @enum {string}
@@ -3710,6 +3791,61 @@ export interface components {
             length_metres: number;
             /** Pieces */
             pieces: number;
+        };
+        /** Delivery */
+        Delivery: {
+            /**
+             * Id
+             * @description The header `webhook-id`, the same for every attempt.
+             */
+            id: string;
+            /**
+             * Event
+             * @description `run.ended`, `plan.changed` or `test`.
+             */
+            event: string;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "queued" | "delivered" | "failed";
+            /** Attempts */
+            attempts: number;
+            /**
+             * Status
+             * @description The HTTP status of the latest attempt; null without an answer.
+             */
+            status: number | null;
+            /**
+             * Error
+             * @description Why the latest attempt failed.
+             */
+            error: string | null;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /**
+             * Next At
+             * @description When the next attempt is due; null if there is none.
+             */
+            next_at: string | null;
+            /** Finished At */
+            finished_at: string | null;
+        };
+        /** DeliveryList */
+        DeliveryList: {
+            /**
+             * Items
+             * @description The latest first.
+             */
+            items: components["schemas"]["Delivery"][];
+            /**
+             * Next
+             * @description The `cursor` of the next page; null on the last one.
+             */
+            next: string | null;
         };
         /**
          * Delta
@@ -6356,6 +6492,30 @@ export interface components {
              * @description The token itself. It is shown this once and cannot be read again.
              */
             token: string;
+        };
+        /** NewWebhook */
+        NewWebhook: {
+            /** Id */
+            id: string;
+            /** Url */
+            url: string;
+            /** Events */
+            events: ("run.ended" | "plan.changed")[];
+            /**
+             * Created By
+             * @description The name of the token that it was made with.
+             */
+            created_by: string;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /**
+             * Secret
+             * @description The key of its signatures: base64 after `whsec_`. It is shown this once and cannot be read again.
+             */
+            secret: string;
         };
         /**
          * NoChips
@@ -9382,6 +9542,48 @@ export interface components {
             link: string | null;
             /** Flow */
             flow: number | null;
+        };
+        /** Webhook */
+        Webhook: {
+            /** Id */
+            id: string;
+            /** Url */
+            url: string;
+            /** Events */
+            events: ("run.ended" | "plan.changed")[];
+            /**
+             * Created By
+             * @description The name of the token that it was made with.
+             */
+            created_by: string;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+        };
+        /** WebhookCreate */
+        WebhookCreate: {
+            /**
+             * Url
+             * @description Where events are sent by POST: http or https, to a host that the server's setting lists.
+             * @example https://hooks.example.org/cubeyard
+             */
+            url: string;
+            /**
+             * Events
+             * @description The events to send.
+             * @default [
+             *       "run.ended",
+             *       "plan.changed"
+             *     ]
+             */
+            events: ("run.ended" | "plan.changed")[];
+        };
+        /** WebhookList */
+        WebhookList: {
+            /** Items */
+            items: components["schemas"]["Webhook"][];
         };
         /** Weight */
         Weight: {
@@ -16750,7 +16952,7 @@ export interface operations {
             query?: {
                 cursor?: string | null;
                 /** @description Any of these. */
-                kind?: ("plan" | "note" | "work" | "experiment" | "run" | "capture" | "terminal" | "book" | "token")[] | null;
+                kind?: ("plan" | "note" | "work" | "experiment" | "run" | "capture" | "terminal" | "book" | "token" | "webhook")[] | null;
                 /** @description Any of these. */
                 action?: ("created" | "renamed" | "revised" | "reverted" | "edited" | "resolved" | "reopened" | "marked" | "started" | "opened" | "cancelled" | "deleted" | "revoked")[] | null;
                 /** @description Made by this token. */
@@ -16781,6 +16983,209 @@ export interface operations {
             400: components["responses"]["Problem400"];
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    list_webhooks: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookList"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    create_webhook: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A text of yours, like a random UUID. For 24 hours, the same request with the same key is not done again and gets the first answer; another request with this key is refused with 422, and with 409 while the first is under way. Failed requests change nothing and are not kept. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WebhookCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewWebhook"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    read_webhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The identifier that the server gave. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Webhook"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    delete_webhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The identifier that the server gave. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    test_webhook: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A text of yours, like a random UUID. For 24 hours, the same request with the same key is not done again and gets the first answer; another request with this key is refused with 422, and with 409 while the first is under way. Failed requests change nothing and are not kept. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description The identifier that the server gave. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Delivery"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    list_webhook_deliveries: {
+        parameters: {
+            query?: {
+                cursor?: string | null;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The identifier that the server gave. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeliveryList"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
             413: components["responses"]["Problem413"];
             415: components["responses"]["Problem415"];
             421: components["responses"]["Problem421"];

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from cubeyard.kit.models import Model
 
-ChangeKind = Literal["plan", "note", "work", "experiment", "run", "capture", "terminal", "book", "token"]
+ChangeKind = Literal["plan", "note", "work", "experiment", "run", "capture", "terminal", "book", "token", "webhook"]
 ChangeAction = Literal[
     "created",
     "renamed",

@@ -22,7 +22,7 @@ _KEY = re.compile(r"[!-~]([ -~]{0,253}[!-~])?")
 CREATED = frozenset({201, 202})
 CREATING = frozenset({"revert_plan", "import_prices"})
 """Operations that make a revision or a version, and answer with 200."""
-SECRET = frozenset({"create_token"})
+SECRET = frozenset({"create_token", "create_webhook"})
 """Operations whose answers are not kept."""
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]

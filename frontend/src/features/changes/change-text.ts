@@ -12,6 +12,7 @@ export const KINDS = [
   "terminal",
   "book",
   "token",
+  "webhook",
 ] as const;
 
 const NAMES: Record<Change["kind"], string> = {
@@ -24,6 +25,7 @@ const NAMES: Record<Change["kind"], string> = {
   terminal: "Terminal",
   book: "Price book",
   token: "API token",
+  webhook: "Webhook",
 };
 
 export const kindName = (kind: Change["kind"]): string => NAMES[kind];
