@@ -19,13 +19,13 @@ pub struct Details {
     /// The field that is wrong, for example `links[3].a`; absent for failures of the host.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub field: Option<String>,
-    /// The value it had.
+    /// The rejected value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
     /// The limit that the value violates.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<String>,
-    /// One sentence for people.
+    /// One sentence for the user.
     pub message: String,
     /// The change that fixes the problem.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -92,12 +92,12 @@ impl FabricError {
         FabricError::new("unsupported", message).with_fix(fix)
     }
 
-    /// The kernel or the file system refused while we were doing `what`.
+    /// The kernel or the file system refused the operation that `what` describes.
     pub fn system(what: impl fmt::Display, cause: impl fmt::Display) -> FabricError {
         FabricError::new("system", format!("{what}: {cause}"))
     }
 
-    /// The caller may not do this.
+    /// The caller lacks the right for this.
     pub fn denied(message: impl Into<String>) -> FabricError {
         FabricError::new("denied", message)
     }
@@ -125,7 +125,7 @@ impl std::error::Error for FabricError {}
 
 /// Adds the failed operation to the error of a system call.
 pub trait During<T> {
-    /// The error becomes `system`, with `what` in front.
+    /// Turns the error into a `system` error that begins with `what`.
     fn during(self, what: impl FnOnce() -> String) -> Result<T>;
 }
 

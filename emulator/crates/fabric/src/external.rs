@@ -24,7 +24,7 @@ pub const ADDRESS: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 1);
 const HOST_BITS: u8 = 32;
 const ANY: Ipv4Addr = Ipv4Addr::UNSPECIFIED;
 
-/// A gateway's own address on its cable to the external network: `198.19.0.0 + id + 1`.
+/// A gateway's address on its cable to the external network: `198.19.0.0 + id + 1`.
 fn address_of(gateway: u32) -> Ipv4Addr {
     Ipv4Addr::from_bits(Ipv4Addr::new(198, 19, 0, 0).to_bits() + gateway + 1)
 }
@@ -34,7 +34,7 @@ fn address_of(gateway: u32) -> Ipv4Addr {
 pub struct External {
     _namespace: Namespace,
     netlink: Netlink,
-    /// By server: the ids of the gateways, the nearest first.
+    /// By server: the ids of the gateways, nearest first.
     gateways: Vec<Vec<u32>>,
 }
 
@@ -65,7 +65,7 @@ impl External {
         }))
     }
 
-    /// Adds the default route of a newly wired server: a gateway's route uses its cable, other
+    /// Adds the default route of a newly wired server. A gateway's route uses its own cable, other
     /// servers' routes their virtual network card.
     pub fn join(&mut self, network: &Network, server: usize, kernel: &mut ServerKernel) -> Result<()> {
         let mut inside = Batch::new();
@@ -135,7 +135,7 @@ impl External {
         })
     }
 
-    /// Adds the routes to a gateway's own end of its cable, and over it to all servers.
+    /// Adds the routes to a gateway's end of its cable, and through it to all servers.
     fn add_routes(&mut self, network: &Network, gateway: usize) -> Result<()> {
         let id = network.description.servers[gateway].id;
         let index = names::outer_cable_index(id);

@@ -30,16 +30,17 @@ pub struct Entry {
     pub run: RunId,
     /// Names of our namespaces, whether they exist yet or not.
     pub namespaces: Vec<String>,
-    /// Namespaces of containers, which are not ours, but have interfaces of ours.
+    /// Namespaces of containers, which we did not make, but in which we made interfaces.
     pub containers: Vec<Container>,
 }
 
-/// A container we wired.
+/// A container that the fabric has wired.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Container {
     /// A process in it.
     pub pid: u32,
-    /// The namespace of that process; the process number may belong to another process by now.
+    /// Network namespace of that process when it was recorded. The process id may have been reused
+    /// since.
     pub namespace: NamespaceId,
 }
 
@@ -52,8 +53,8 @@ pub struct State {
 }
 
 impl State {
-    /// Opens, completes and locks the folder. Its owner is the user of this process, or the user
-    /// `caller` that the fabric serves: then this process becomes the owner. Refuses a folder that
+    /// Opens, completes and locks the folder. Its owner must be this process's user, or the user
+    /// `caller` that the fabric serves; then this process becomes the owner. Refuses a folder that
     /// other users can reach or that has foreign content, and leaves it unchanged.
     pub fn open(root: &Path, caller: Option<u32>) -> Result<State> {
         let longest = root
@@ -76,7 +77,7 @@ impl State {
         check_content(&folder)?;
         if folder.status()?.st_uid != geteuid().as_raw() {
             folder.take()?;
-            // Until now its owner could add files.
+            // Checked again, since the previous owner could add files until now.
             check_content(&folder)?;
         }
         folder.open_file(MARKER)?;
@@ -106,7 +107,7 @@ impl State {
         self.runs.make(run.as_str(), 0o700)
     }
 
-    /// Writes an entry. When this returns, it is completely on disk.
+    /// Writes an entry; returns once it is completely on disk.
     pub fn write(&self, entry: &Entry) -> Result<()> {
         let (name, draft) = (entry_name(&entry.run), format!("{}.draft", entry.run));
         let write = || -> io::Result<()> {
@@ -117,14 +118,14 @@ impl State {
             self.journal.rename(&draft, &name)?;
             self.journal.sync()
         };
-        // A draft that is incomplete because the disk is full must not take the room that is left.
+        // The disk may be full: remove the incomplete draft to free its space.
         let written = write().inspect_err(|_| {
             let _ = self.journal.remove_file(&draft);
         });
         written.during(|| format!("writing the journal of run {}", entry.run))
     }
 
-    /// All entries, by run. An entry that cannot be read was never finished, so nothing was made
+    /// All entries, by run. An entry that cannot be read was never finished, so no object exists
     /// for it.
     pub fn entries(&self) -> Result<Vec<Entry>> {
         let files = self.journal.entries()?;
@@ -145,7 +146,7 @@ impl State {
         is_whole.then_some(entry)
     }
 
-    /// Removes a run that has nothing in the kernel any more: its sockets, then its entry.
+    /// Removes the sockets of a run, then its entry. The run must have no kernel objects any more.
     pub fn forget(&self, run: &RunId) -> Result<()> {
         self.runs
             .remove_all(run.as_str())
@@ -184,7 +185,7 @@ fn entry_name(run: &RunId) -> String {
     format!("{run}.json")
 }
 
-/// Whether something in a state folder, by its name and status, is a fabric's.
+/// Whether an entry of a state folder, given by its name and status, belongs to a fabric.
 type IsOurs = fn(&str, &Stat) -> bool;
 
 /// Refuses foreign content. Folders of older fabrics have no marker file.
@@ -242,7 +243,8 @@ mod tests {
             namespaces: Vec::new(),
             containers: Vec::new(),
         };
-        // A folder in the place of the entry: the last step fails, as any may on a full disk.
+        // A folder blocks the entry's final name, so that the last step fails, as any step may on a
+        // full disk.
         fs::create_dir(root.join("journal").join(entry_name(&entry.run))).expect("a folder");
         assert!(state.write(&entry).is_err());
         let names: Vec<_> = fs::read_dir(root.join("journal"))

@@ -1,6 +1,6 @@
-//! Everything that a run has in the kernel of this host: the namespaces of servers and switches,
-//! links between them, and the external network. Servers are made side by side, links in one batch
-//! per namespace.
+//! All kernel objects of a run on this host: the namespaces of servers and switches, the links
+//! between them, and the external network. Servers are made in parallel, links in one batch per
+//! namespace.
 
 use std::collections::BTreeMap;
 use std::os::fd::AsFd;
@@ -22,18 +22,19 @@ use crate::switches::Room;
 /// Kernel objects of a run's network on this host.
 pub struct Kernels {
     network: Arc<Network>,
-    /// By server; `None` if it is on another host, or its container is gone.
+    /// By index of the server; `None` if it is on another host, or its container has ended.
     pub servers: Vec<Option<ServerKernel>>,
     /// The rooms of switches; none before the run is wired.
     pub rooms: Vec<Room>,
     external: Option<External>,
-    /// Keeps packets of others out of the tunnels to other hosts; or why it cannot.
+    /// Keeps packets of others out of the tunnels to other hosts; or the reason why that is
+    /// impossible.
     strangers: Result<Option<Strangers>>,
     preloaded: Preloaded,
 }
 
 impl Kernels {
-    /// Makes nothing yet, but starts loading programs in the background.
+    /// Makes no kernel objects yet, but starts to load programs in the background.
     pub fn new(network: &Arc<Network>) -> Kernels {
         Kernels {
             servers: network.description.servers.iter().map(|_| None).collect(),
@@ -50,7 +51,7 @@ impl Kernels {
         !self.rooms.is_empty()
     }
 
-    /// How many namespaces there are, the external network's not counted.
+    /// Number of namespaces, without the external network's.
     pub fn count(&self) -> usize {
         self.servers.iter().flatten().count() + self.rooms.len()
     }
@@ -106,8 +107,8 @@ impl Kernels {
         self.run(requests, gone_already)
     }
 
-    /// Makes the links of fresh servers, and those between switches in a new run. Gives the indices
-    /// of the links.
+    /// Makes the links of newly wired servers, and in a new run those between switches. Returns the
+    /// indices of the links.
     fn make_links(&mut self, is_new: bool, is_fresh: impl Fn(usize) -> bool) -> Result<Vec<usize>> {
         let network = self.network.clone();
         let wanted = |link: &usize| {
@@ -115,7 +116,7 @@ impl Kernels {
             let touches_fresh = places
                 .iter()
                 .any(|place| matches!(place, Place::Server { server, .. } if is_fresh(*server)));
-            // A link between switches is made with the run.
+            // Links between switches are made when the run is wired first.
             let between_switches = places.iter().all(Place::is_switch);
             let ends_exist =
                 (0..2).all(|end| self.exists(links::kind(&network, *link).site(&network, *link, end)));
@@ -139,7 +140,7 @@ impl Kernels {
         Ok(made)
     }
 
-    /// Attaches chips to the ports of switches whose links were made.
+    /// Attaches chips to the switch ports of new links.
     fn attach_chips(&mut self, made: &[usize]) -> Result<()> {
         let network = self.network.clone();
         for (link, end) in made.iter().flat_map(|link| [(*link, 0), (*link, 1)]) {
@@ -156,7 +157,7 @@ impl Kernels {
         Ok(())
     }
 
-    /// Loads the programs of fresh servers, and finishes all ports of links that were made.
+    /// Loads the programs of newly wired servers, and finishes all ports of new links.
     fn finish_servers(&mut self, made: &[usize], is_fresh: impl Fn(usize) -> bool + Sync) -> Result<()> {
         let network = self.network.clone();
         let mut is_made = vec![false; network.places.len()];
@@ -193,13 +194,13 @@ impl Kernels {
         }
     }
 
-    /// Whether both ends of a link exist.
+    /// Whether both ends of a link exist on this host.
     pub fn has_both_ends(&self, link: usize) -> bool {
         let kind = links::kind(&self.network, link);
         (0..2).all(|end| self.exists(kind.site(&self.network, link, end)))
     }
 
-    /// The socket for the hellos of a site; `None` for one that is gone or sends none.
+    /// The socket for the hellos of a site; `None` if the site is missing or sends no hellos.
     pub fn hello_socket(&self, site: Site) -> Option<&HelloSocket> {
         match site {
             Site::Server(server) => self.servers[server].as_ref()?.hellos.as_ref(),
@@ -207,12 +208,12 @@ impl Kernels {
         }
     }
 
-    /// How many packets an interface has received; `None` for one that is gone.
+    /// Packets that an interface has received; `None` for a missing interface.
     pub fn received_packets(&mut self, site: Site, index: u32) -> Option<u64> {
         received_packets(self.socket(site)?, index).ok().flatten()
     }
 
-    /// Counters of every interface of a site; `None` for a site that no longer exists.
+    /// Counters of every interface of a site; `None` for a missing site.
     pub fn traffic(&mut self, site: Site) -> Option<BTreeMap<u32, Traffic>> {
         traffic(self.socket(site)?).ok()
     }
@@ -224,7 +225,7 @@ impl Kernels {
         }
     }
 
-    /// Carries out requests. Those for a server that is not there are left out.
+    /// Sends requests to the kernel. Skips those for missing servers.
     pub fn run(&mut self, requests: Requests, excuse: Excuse) -> Result<()> {
         for (site, mut batch) in requests.0 {
             if let Some(socket) = self.socket(site) {
@@ -234,7 +235,7 @@ impl Kernels {
         Ok(())
     }
 
-    /// Every netlink socket with its site.
+    /// All netlink sockets with their sites.
     pub fn sockets(&mut self) -> impl Iterator<Item = (Site, &mut Netlink)> {
         let servers = self.servers.iter_mut().enumerate();
         let servers =
@@ -245,16 +246,16 @@ impl Kernels {
 
     /// Connects a gateway to the external network, or disconnects it.
     pub fn set_external(&mut self, server: usize, joined: bool) -> Result<()> {
-        // A container that is gone has taken its cable along; it comes back when the server is
-        // wired again.
+        // A container that has ended took its cable along. The cable is made again when the server
+        // is wired again.
         match (&mut self.external, &self.servers[server]) {
             (Some(external), Some(_)) => external.set_joined(&self.network, server, joined),
             _ => Ok(()),
         }
     }
 
-    /// How many packets of others the tunnels to other hosts refused since the last call. A failure
-    /// is given once.
+    /// Number of foreign packets that the tunnels to other hosts have refused since the last call.
+    /// A failure is returned once.
     pub fn take_strangers(&mut self) -> Result<u64> {
         match std::mem::replace(&mut self.strangers, Ok(None))? {
             Some(mut strangers) => {
@@ -279,7 +280,7 @@ impl Kernels {
         Ok(())
     }
 
-    /// Lets go of everything. Namespaces with names stay until their names are removed.
+    /// Closes all handles. Named namespaces stay until their names are removed.
     pub fn release(&mut self) -> Result<()> {
         self.servers.fill_with(|| None);
         for mut room in std::mem::take(&mut self.rooms) {

@@ -109,7 +109,8 @@ fn run_server(arguments: &Arguments) -> Result<()> {
             "making networks needs root: start it with sudo",
         ));
     }
-    // Blocked before any thread starts, so that only the thread that waits for them gets them.
+    // Blocked before any thread starts, so that only the thread that waits for these signals
+    // receives them.
     SigSet::from_iter(END_SIGNALS)
         .thread_block()
         .map_err(|cause| FabricError::system("blocking signals", cause))?;

@@ -1,6 +1,5 @@
-//! Names and numbers of interfaces, hardware addresses and names of namespaces. They are derived
-//! from ids: two runs of the same network are wired alike, and the kernel does not have to be
-//! queried.
+//! Names and numbers of interfaces, hardware addresses and names of namespaces. All are derived
+//! from ids, so two runs of the same network get the same ones, and the kernel need not be queried.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,12 +11,12 @@ use crate::error::{FabricError, Result};
 /// An Ethernet address.
 pub type Mac = [u8; 6];
 
-/// Name of a server's virtual network card, the interface applications use.
+/// Name of a server's virtual network card, the interface that applications use.
 pub const VIRTUAL_NIC: &str = "cy0";
-/// Its other end, in the same namespace.
+/// Name of the card's other end, in the same namespace.
 pub const VIRTUAL_NIC_PEER: &str = "cy0x";
-/// Interface number of [`VIRTUAL_NIC`]. Numbers below are left to what a container finds in its
-/// namespace.
+/// Interface number of [`VIRTUAL_NIC`]. Lower numbers are left to interfaces that a container
+/// already has.
 pub const VIRTUAL_NIC_INDEX: u32 = 1001;
 /// Interface number of [`VIRTUAL_NIC_PEER`].
 pub const VIRTUAL_NIC_PEER_INDEX: u32 = 1002;
@@ -25,14 +24,14 @@ pub const VIRTUAL_NIC_PEER_INDEX: u32 = 1002;
 pub const LOOPBACK_INDEX: u32 = 1;
 /// Name of a gateway's interface on its cable to the external network.
 pub const OUTER_NIC: &str = "out0";
-/// Its interface number.
+/// Interface number of [`OUTER_NIC`].
 pub const OUTER_NIC_INDEX: u32 = 1003;
 const PORT_INDEX: u32 = 1010;
 const SWITCH_SIDE_INDEX: u32 = 1_000;
 /// Largest id of a server, switch or link: three bytes of a hardware address.
 pub const ID_LIMIT: u32 = 1 << 24;
 
-/// A run's id: checked, so that it is safe as part of a path.
+/// A run's id, which is checked: it is safe as part of a path.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct RunId(String);
@@ -48,7 +47,7 @@ impl RunId {
         &self.0
     }
 
-    /// Whether a namespace of this run can have this name; such a name is safe in a path.
+    /// Whether a namespace of this run can have this name. Such a name is also safe in a path.
     pub fn has_namespace(&self, name: &str) -> bool {
         let rest = name
             .strip_prefix("cy-")
@@ -57,13 +56,13 @@ impl RunId {
         rest.is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_alphanumeric()))
     }
 
-    /// Name of the namespace that the run's bridges share; names of namespaces of single switches
-    /// start with it.
+    /// Name of the namespace that the run's bridges share; names of routers' namespaces start with
+    /// it.
     pub fn switch_namespace(&self) -> String {
         format!("cy-{}-sw", self.short())
     }
 
-    /// Name of the namespace of a switch that is a router.
+    /// Name of the namespace of a router.
     pub fn router_namespace(&self, switch: u32) -> String {
         format!("{}{switch}", self.switch_namespace())
     }
@@ -199,7 +198,7 @@ pub fn switch_index(switch: u32) -> u32 {
     SWITCH_SIDE_INDEX + switch
 }
 
-/// Interface number of a switch's port, beyond those of all switches.
+/// Interface number of a switch's port, higher than those of all switches.
 pub fn switch_port_index(link: u32, end: usize) -> u32 {
     SWITCH_SIDE_INDEX + ID_LIMIT + 2 * link + end as u32
 }
@@ -209,7 +208,7 @@ pub fn switch_tunnel_name(switch: u32) -> String {
     format!("x{switch}")
 }
 
-/// Its interface number, beyond those of all ports of switches.
+/// Interface number of such a tunnel, higher than those of all ports of switches.
 pub fn switch_tunnel_index(switch: u32) -> u32 {
     SWITCH_SIDE_INDEX + 3 * ID_LIMIT + switch
 }
@@ -219,7 +218,7 @@ pub fn link_tunnel_name(link: u32) -> String {
     format!("y{link}")
 }
 
-/// Its interface number.
+/// Interface number of the tunnel of a link.
 pub fn link_tunnel_index(link: u32) -> u32 {
     SWITCH_SIDE_INDEX + 4 * ID_LIMIT + link
 }
@@ -229,12 +228,12 @@ pub fn link_bridge_name(link: u32) -> String {
     format!("c{link}")
 }
 
-/// Its interface number.
+/// Interface number of the bridge of a link.
 pub fn link_bridge_index(link: u32) -> u32 {
     SWITCH_SIDE_INDEX + 5 * ID_LIMIT + link
 }
 
-/// Whether an interface has both a name and a number that tunnels have.
+/// Whether both the name and the number of an interface are those of a tunnel.
 pub fn is_tunnel(name: &str, index: u32) -> bool {
     let number = |first: u32| index.checked_sub(first).filter(|id| *id < ID_LIMIT);
     number(switch_tunnel_index(0)).is_some_and(|switch| name == switch_tunnel_name(switch))

@@ -1,16 +1,16 @@
-//! Work on many items at a time, in threads that end with it.
+//! Runs work on many items in parallel threads, which end afterwards.
 
 use std::sync::Mutex;
 
 use crate::error::Result;
 
-/// More threads than this would only wait for the kernel's lock on network configuration.
+/// With more threads, most would wait for the kernel's lock on network configuration.
 const MOST_WORKERS: usize = 8;
 
 /// Does `work` for each item on a few threads. Returns the results in the items' order, or the
 /// first error.
 ///
-/// The threads are fresh and end afterwards, so `work` may move them into other namespaces.
+/// The threads are new and end afterwards, so `work` may move them into other namespaces.
 pub fn for_each<T: Send, R: Send>(items: Vec<T>, work: impl Fn(T) -> Result<R> + Sync) -> Result<Vec<R>> {
     let processors = std::thread::available_parallelism().map_or(2, |count| count.get());
     let workers = processors.clamp(2, MOST_WORKERS).min(items.len());
@@ -29,7 +29,7 @@ pub fn for_each<T: Send, R: Send>(items: Vec<T>, work: impl Fn(T) -> Result<R> +
             });
         }
     });
-    // If a worker panicked, so did the scope: every slot is filled here.
+    // A panic of a worker has ended the scope with a panic, so every slot is filled here.
     results
         .into_iter()
         .filter_map(|slot| slot.into_inner().ok().flatten())

@@ -11,7 +11,8 @@ use crate::netlink::Netlink;
 use crate::servers::remove_our_interfaces;
 use crate::switches::remove_tunnels_in;
 
-/// A node shows no mark between fork and exec, which takes less than this.
+/// Between fork and exec a node does not have the mark of its run yet. That takes less than this
+/// time.
 const EXEC_WITHIN: Duration = Duration::from_millis(20);
 
 /// Removes leftovers of every run in the journal. Returns the removed runs.

@@ -18,7 +18,7 @@ use crate::run::{CaptureTarget, Request};
 
 /// Captures at a time, each with a file or a part of one in memory.
 const MAX_CAPTURES: usize = 16;
-/// A caller that reads no part of a capture for this time counts as disconnected.
+/// A caller that reads no part of a capture for this long counts as disconnected.
 const TAKES_NOTHING: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Deserialize)]
@@ -36,13 +36,13 @@ struct CaptureJson {
 /// The captured packets.
 #[derive(Debug, Serialize)]
 pub struct Captured {
-    /// The file, or the rest of it, two hexadecimal digits a byte.
+    /// The file, or the rest of it, as two hexadecimal digits per byte.
     pcapng: String,
-    /// Name of the interface.
+    /// Name of the captured interface.
     interface: String,
-    /// Packets in the file.
+    /// Number of packets in the file.
     packets: u64,
-    /// Packets that are missing since they arrived faster than they were read.
+    /// Packets lost because they arrived faster than they were read.
     missed: u64,
     /// Why the capture ended.
     end: End,
@@ -52,7 +52,7 @@ pub struct Captured {
 #[derive(Debug, Default)]
 pub struct Captures(AtomicUsize);
 
-/// One of them; dropping it makes room for another.
+/// A running capture, counted until it is dropped.
 struct Running<'a>(&'a AtomicUsize);
 
 impl Drop for Running<'_> {
@@ -92,7 +92,7 @@ pub fn answer(fabric: &Fabric, params: Value, caller: &Caller) -> Result<Capture
     })
 }
 
-/// Two hexadecimal digits a byte.
+/// Writes bytes as two hexadecimal digits each.
 fn digits(bytes: &[u8]) -> String {
     const DIGITS: [char; 16] = [
         '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f',

@@ -1,4 +1,4 @@
-//! The methods, over all runs.
+//! The methods of the socket, over all runs.
 
 use std::collections::BTreeMap;
 use std::os::unix::net::UnixStream;
@@ -34,7 +34,7 @@ const OWN_DESCRIPTORS: u64 = 200;
 pub struct Options {
     /// Folder of journals and sockets.
     pub state: PathBuf,
-    /// The user who may connect, as root may; earlier owner of the state folder, perhaps.
+    /// The user who may connect, in addition to root. May have owned the state folder before.
     pub uid: Option<u32>,
     /// Program of nodes in servers without containers.
     pub node_program: PathBuf,
@@ -85,9 +85,9 @@ const WATCHING: [&str; 10] = [
 /// A connected caller.
 #[derive(Debug)]
 pub struct Caller {
-    /// Its place among all callers so far.
+    /// Its number among all callers so far.
     pub number: usize,
-    /// Its user, from the kernel: the caller cannot choose it.
+    /// Its user as the kernel reports it: the caller cannot choose it.
     pub user: u32,
     /// The methods of the socket that it connected to.
     pub rights: Rights,
@@ -128,7 +128,7 @@ struct WireJson {
     containers: Option<BTreeMap<u32, ContainerId>>,
     #[serde(default)]
     plain: bool,
-    /// Not all servers of the run are among these: the others are wired later.
+    /// Whether some servers of the run are missing here: they are wired by a later request.
     #[serde(default)]
     rest_follows: bool,
 }
@@ -382,12 +382,12 @@ impl Fabric {
         self.run_of(&json.run, caller)?.ask(Request::Isolate(pids))
     }
 
-    /// The user who may connect, as root may.
+    /// The user who may connect, in addition to root.
     pub(super) fn uid(&self) -> Option<u32> {
         self.options.uid
     }
 
-    /// Whether it has no run, and nobody is connected.
+    /// Whether this fabric has no run and no connected caller.
     pub(super) fn is_unused(&self) -> bool {
         self.callers.now() == 0 && self.runs().is_empty()
     }
@@ -396,8 +396,8 @@ impl Fabric {
         self.remove(id, Request::Destroy { end_processes: false })
     }
 
-    /// Destroys a run for a caller that names the run's owner. If another owner has adopted the run
-    /// since, it stays.
+    /// Destroys a run for a caller that names the run's owner. The run stays if another owner has
+    /// adopted it since.
     fn destroy_of(&self, id: &RunId, owner: Option<&str>, caller: &Caller) -> Result<Value> {
         if self.run(id).is_err() {
             return Ok(json!({"removed": 0}));
@@ -530,7 +530,7 @@ fn server_of(params: &Value) -> Result<u32> {
     id.ok_or_else(|| FabricError::bad("server", server, "a server's id", "give a number"))
 }
 
-/// A whole number that is not negative.
+/// Reads a whole number that is not negative.
 fn whole_of(value: &Value, name: &str) -> Result<u64> {
     value.as_u64().ok_or_else(|| {
         FabricError::bad(
@@ -542,14 +542,14 @@ fn whole_of(value: &Value, name: &str) -> Result<u64> {
     })
 }
 
-/// A text that a request has to have.
+/// Reads a text that a request must have.
 fn text_of(params: &Value, name: &str) -> Result<String> {
     let text = params[name].as_str();
     let missing = || FabricError::bad(name.to_owned(), &params[name], "a text", "give a string");
     text.map(str::to_owned).ok_or_else(missing)
 }
 
-/// Bytes that a request has to have, in hexadecimal digits.
+/// Reads bytes that a request must have, in hexadecimal digits.
 fn hex_of(params: &Value, name: &str) -> Result<Vec<u8>> {
     let text = text_of(params, name)?;
     let read = serde_json::from_value::<HexBytes>(Value::from(text.clone()));

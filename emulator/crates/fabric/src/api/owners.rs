@@ -15,7 +15,7 @@ use crate::names::RunId;
 
 /// How long a caller whose connection broke may take to prepare its run again on a new one.
 const GRACE: Duration = Duration::from_secs(2);
-/// Number of attempts to destroy the run, and the time between them.
+/// How often the destruction of a run is tried. The constant after it is the time between tries.
 const ATTEMPTS: u32 = 5;
 const BETWEEN_ATTEMPTS: Duration = Duration::from_secs(1);
 
@@ -28,7 +28,7 @@ impl Owners {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Gives a run a new owner; returns the owner's number.
+    /// Gives a run a new owner, and returns the owner's number.
     fn replace(&self, run: &RunId) -> u64 {
         let mut owners = self.lock();
         owners.0 += 1;
@@ -37,7 +37,7 @@ impl Owners {
         number
     }
 
-    /// Removes a run; returns whether this was its owner.
+    /// Removes the entry of a run if this number is its latest owner's. Returns whether it was.
     fn remove_if(&self, run: &RunId, number: u64) -> bool {
         let mut owners = self.lock();
         let is_owner = owners.1.get(run) == Some(&number);

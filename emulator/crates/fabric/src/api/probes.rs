@@ -1,5 +1,5 @@
-//! `probe`: features of this host. It makes a dozen namespaces, so callers who ask again soon get
-//! the last answer.
+//! `probe`: features of this host. A probe makes a dozen namespaces, so the answer is cached for
+//! callers that ask again soon.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -17,7 +17,7 @@ const LASTS: Duration = Duration::from_secs(10);
 pub struct Probes(Mutex<Option<(Instant, Value)>>);
 
 impl Probes {
-    /// If the caller names hosts, also the MTU between them.
+    /// Returns the features; if the caller names hosts, also the MTU between them.
     pub fn answer(&self, params: &Value) -> Result<Value> {
         let mut features = self.features()?;
         if let Some(hosts) = params.get("hosts") {

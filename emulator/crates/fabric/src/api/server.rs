@@ -15,11 +15,12 @@ use super::socket_file::SocketFile;
 use super::{Caller, Fabric, Rights};
 use crate::error::{FabricError, Result};
 
-/// Longest request.
+/// Longest request of a caller, in bytes.
 const MAX_LINE_BYTES: u64 = 16 * 1024 * 1024;
-/// Callers of each socket at a time: callers of one cannot keep out those of the other.
+/// Most connected callers of one socket. Each socket has its own limit, so that callers of one
+/// cannot block the other.
 const MAX_CALLERS: usize = 64;
-/// Frames that wait for a caller that does not read, half a minute of them. Further frames are
+/// Frames queued for a caller that does not read: half a minute of them. Further frames are
 /// dropped, which leaves a gap in the numbers of ticks.
 const MAX_FRAMES_WAITING: usize = 300;
 
@@ -43,7 +44,7 @@ impl Callers {
         self.workers.load(Ordering::SeqCst) + self.watchers.load(Ordering::SeqCst)
     }
 
-    /// How many have ever connected.
+    /// Number of callers that have connected since the start.
     pub(super) fn so_far(&self) -> usize {
         self.so_far.load(Ordering::SeqCst)
     }
@@ -90,7 +91,7 @@ pub fn stop_on_signal<'a>(fabric: &Fabric, sockets: impl IntoIterator<Item = &'a
     let signals = SigSet::from_iter(END_SIGNALS);
     while signals.wait().is_err() {}
     fabric.destroy_all();
-    // The next start replaces it otherwise.
+    // The next start would replace a file that stays, so a failure is ignored.
     for socket in sockets {
         let _ = SocketFile::at(socket, fabric.uid()).and_then(|file| file.remove());
     }
@@ -154,7 +155,7 @@ fn attend(fabric: &Arc<Fabric>, stream: UnixStream, number: usize, rights: Right
     }
 }
 
-/// Reads one request and wraps the result of `call`.
+/// Reads one request, and wraps the result of `call` as its answer.
 fn answer(line: &[u8], call: impl FnOnce(&str, Value) -> Result<Value>) -> Value {
     let request: Value = match serde_json::from_slice(line) {
         Ok(request) => request,

@@ -16,7 +16,7 @@ use crate::host::folder::{Folder, refused};
 
 const NAME: &str = "socket";
 
-/// A place for a socket.
+/// The path of a socket, with its opened folder.
 pub struct SocketFile {
     folder: Folder,
     name: OsString,
@@ -24,8 +24,8 @@ pub struct SocketFile {
 }
 
 impl SocketFile {
-    /// The slot at a path, for root and the user `uid`. Refuses a folder or socket of another user,
-    /// and any other kind of file.
+    /// Checks the path for a socket of root and the user `uid`. Refuses a folder or socket of
+    /// another user, and any other kind of file.
     pub fn at(path: &Path, uid: Option<u32>) -> Result<SocketFile> {
         let (folder, name) = Folder::around(path)?;
         folder.check_steady(uid)?;
@@ -36,7 +36,8 @@ impl SocketFile {
 
     /// Listens at the path. Replaces the socket of a dead fabric.
     pub fn listen(&self) -> Result<UnixListener> {
-        // By name, since this process makes several sockets in a folder at the same time.
+        // Named after the socket, since this process makes several sockets in a folder at the same
+        // time.
         let name = format!(".cubeyard-fabric-{}-{}", std::process::id(), self.name.display());
         let workshop = self.folder.make(&name, 0o700)?;
         workshop.check_private(None)?;

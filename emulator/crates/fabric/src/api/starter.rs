@@ -14,12 +14,12 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use super::fabric::{Fabric, end_process};
 use crate::error::{During, FabricError, Result};
 
-/// For how long nobody has needed a fabric before it ends. A program that takes over stays
-/// connected.
+/// A fabric ends once it had no run and no caller for this long. A program that reuses the fabric
+/// stays connected.
 const IDLE: Duration = Duration::from_secs(10);
 const BETWEEN_LOOKS: Duration = Duration::from_secs(1);
 
-/// Ends this process after the process `starter`.
+/// Ends this process some time after the process `starter` has ended.
 pub fn end_after(fabric: &Arc<Fabric>, starter: u32) -> Result<()> {
     let pid = i32::try_from(starter).ok().and_then(Pid::from_raw);
     let pid = pid.ok_or_else(|| {
@@ -58,7 +58,7 @@ fn wait_until_ended(process: &OwnedFd) {
     while poll(&mut sources, None) == Err(Errno::INTR) {}
 }
 
-/// Until there has been no run and no caller for [`IDLE`].
+/// Returns once there has been no run and no caller for [`IDLE`].
 fn wait_until_idle(fabric: &Fabric) {
     let (mut idle, mut seen) = (Duration::ZERO, fabric.callers.so_far());
     while idle < IDLE {

@@ -1,5 +1,5 @@
-//! The load that one node knows of, and the messages it sends to its neighbours. Without sockets or
-//! a clock.
+//! What one node knows about loads, and the messages it sends to its neighbours. Uses no sockets
+//! and no clock.
 //!
 //! Reports and weights pass from switch to switch. Each is forwarded once; weights are also
 //! repeated, since full queues drop them. A node that stops loses its state. Messages from a
@@ -17,25 +17,26 @@ use super::plan::Plan;
 
 /// Rounds after which a node sends its known weights again.
 const ROUNDS_TO_REPEAT: u64 = 4;
-/// Smaller changes of weights are not sent: with a few flows, hashes have no finer steps.
+/// Smaller changes of weights are not sent: with a few flows, hashes cannot spread traffic more
+/// finely.
 const LEAST_MOVE: f64 = 0.01;
-/// Messages from the future are rejected; this much allows for rounding of clocks.
+/// Messages with a time further in the future are rejected; the tolerance covers the rounding of
+/// clocks.
 const AHEAD_MILLIS: u32 = 100;
 
-/// Those of detours, by side.
+/// Topics of messages about detours, by side.
 const DETOURS: [Topic; 2] = [Topic::Detours, Topic::DetoursInward];
 
 /// Periods of a run, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Periods {
-    /// From one rebinding to the next: the text's T_rebind.
+    /// Time between rebindings: the paper's T_rebind.
     pub rebind: f64,
-    /// From one report to the next.
+    /// Time between two reports of a ToR.
     pub report: f64,
-    /// Silence after which a ToR counts as dead.
+    /// A ToR without reports for this long counts as dead.
     pub dead: f64,
-    /// A ToR that was hot stays so for so long: the text's T_duration. `None` where there are no
-    /// detours.
+    /// How long a ToR stays hot: the paper's T_duration. `None` where there are no detours.
     pub hot: Option<f64>,
 }
 
@@ -48,36 +49,37 @@ enum Topic {
     Report,
 }
 
-/// A loop's controller at its ToR.
+/// The controller of a loop, at one of the loop's ToRs.
 #[derive(Clone, Debug)]
 pub struct Controller {
     /// Computed weights, before they are rounded for messages.
     weights: LoopWeights,
     /// Number of the last period in which flows were bound again.
     period: u64,
-    /// How many times that was.
+    /// How many times flows were bound again.
     pub rebindings: u64,
-    /// When it was last, in seconds of the run.
+    /// Time of the last rebinding, in seconds of the run.
     pub rebound_secs: f64,
-    /// Plan detours, if there can be any: out of racks, and towards them.
+    /// The planners of detours out of racks and of detours towards them; `None` if there can be no
+    /// detours.
     schedulers: Option<[Scheduler; 2]>,
 }
 
 /// State of one node.
 #[derive(Clone, Debug)]
 pub struct Agent {
-    /// The node.
+    /// Id of the node.
     pub node: NodeId,
     tor: Option<usize>,
     started_secs: Option<f64>,
-    /// Latest report of each ToR, with the time of its arrival.
+    /// Latest report of each ToR, with its arrival time.
     reports: Vec<Option<(f64, Report)>>,
     /// Latest weights of each rack.
     weights: Vec<Option<RackWeights>>,
-    /// Out of racks and towards them, by rack.
+    /// Detours out of racks and towards them, by rack.
     detours: [Vec<Option<ToldDetours>>; 2],
-    /// Sides and racks whose detours this node began or ended as controller, until it has sent
-    /// that.
+    /// Sides and racks whose detours this node, as controller, began or ended, and has not reported
+    /// yet.
     planned: Vec<(usize, usize)>,
     /// `Some` while this ToR is its loop's controller.
     pub controller: Option<Controller>,
@@ -85,7 +87,7 @@ pub struct Agent {
     reported_secs: f64,
     news: BTreeSet<(Topic, usize)>,
     rounds: u64,
-    /// Messages that it has refused.
+    /// Number of refused messages.
     pub refused: u64,
     /// Set when the known weights change; the caller clears it.
     pub is_changed: bool,
@@ -112,7 +114,7 @@ impl Agent {
         }
     }
 
-    /// The node is off: it has forgotten all.
+    /// Clears the state of a node that was turned off.
     pub fn stop(&mut self, plan: &Plan) {
         if self.started_secs.is_some() {
             *self = Agent::new(plan, self.node);
@@ -120,7 +122,7 @@ impl Agent {
         }
     }
 
-    /// The number of its ToR, if it is one.
+    /// The number of this node's ToR, if it is one.
     pub fn tor(&self) -> Option<usize> {
         self.tor
     }
@@ -142,7 +144,7 @@ impl Agent {
             .filter(|told| !told.ways.detours.is_empty())
     }
 
-    /// The sides and racks whose detours it has begun or ended since this was called last.
+    /// Returns the sides and racks whose detours this node has begun or ended since the last call.
     pub fn take_planned(&mut self) -> Vec<(usize, usize)> {
         std::mem::take(&mut self.planned)
     }
@@ -162,7 +164,8 @@ impl Agent {
         }
     }
 
-    /// Whether the message is valid for this node. Old messages are, and change nothing.
+    /// Stores a message. Returns whether it is valid for this node; old messages are valid and
+    /// change nothing.
     fn accept(&mut self, plan: &Plan, message: Message, now_secs: f64) -> bool {
         let latest = millis(now_secs).saturating_add(AHEAD_MILLIS);
         match message {
@@ -225,12 +228,12 @@ impl Agent {
         self.is_changed = true;
     }
 
-    /// Whether a ToR has to read its counters now.
+    /// Whether a ToR must read its counters now.
     pub fn reports_now(&self, periods: Periods, now_secs: f64) -> bool {
         self.tor.is_some() && now_secs - self.reported_secs >= periods.report - 1e-3
     }
 
-    /// Stores a ToR's own report.
+    /// Stores this ToR's own report.
     pub fn count(
         &mut self,
         plan: &Plan,
@@ -261,8 +264,8 @@ impl Agent {
         heard.is_some_and(|(at, _)| now_secs - at <= periods.dead)
     }
 
-    /// The node's work of one round: a ToR that is the lowest alive of its loop rebinds when it is
-    /// time.
+    /// One round of work: if this node is the lowest live ToR of its loop, it rebinds flows when a
+    /// period has passed.
     pub fn work(&mut self, plan: &Plan, periods: Periods, now_secs: f64, rate: impl Fn(usize) -> f64) {
         self.rounds += 1;
         let started = *self.started_secs.get_or_insert(now_secs);
@@ -323,7 +326,7 @@ impl Agent {
         self.controller = Some(controller);
     }
 
-    /// The latest weights of a loop, or equal weights where none have arrived.
+    /// The latest weights of a loop, or equal weights if none have arrived.
     fn known(&self, plan: &Plan, number: usize) -> LoopWeights {
         let mut weights = equal(plan, number);
         for (rack, weights) in plan.members(number).zip(&mut weights) {
@@ -335,7 +338,7 @@ impl Agent {
         weights
     }
 
-    /// Sets the weights of all the loop's racks, if some have moved.
+    /// Sets the weights of all racks of the loop, if some have changed enough.
     fn tell(&mut self, plan: &Plan, number: usize, weights: &LoopWeights, now_secs: f64) {
         let before = self.known(plan, number);
         let pairs = before.iter().flatten().zip(weights.iter().flatten());
@@ -400,13 +403,13 @@ impl Agent {
         frames
     }
 
-    /// Ends a round in which all neighbours got the news.
+    /// Ends a round: all neighbours have received the news.
     pub fn end_round(&mut self) {
         self.news.clear();
     }
 }
 
-/// A time of the run in milliseconds, as messages have it.
+/// A time of the run in milliseconds, the unit of messages.
 pub fn millis(secs: f64) -> u32 {
     (secs * 1e3) as u32
 }

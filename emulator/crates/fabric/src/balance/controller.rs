@@ -8,15 +8,15 @@ use cubeyard_routing::subways::{BoundLink, rebind};
 use super::message::Report;
 use super::plan::Plan;
 
-/// A server whose flows use less of its links has no flow to rebind: this much is hellos and
-/// acknowledgements. `[ours]`
+/// A server that uses a smaller share of its links has no flow to rebind: its traffic is only
+/// hellos and acknowledgements. `[ours]`
 const IDLE: f64 = 0.01;
 
-/// Weights of a loop's links: by rack of the loop and by link of the rack, as a source's and as a
-/// destination's.
+/// Weights of a loop's links: by rack of the loop, then by link of the rack. The pair is the weight
+/// for sending and for receiving servers.
 pub type LoopWeights = Vec<Vec<[f64; 2]>>;
 
-/// Every link of a server as likely.
+/// Equal weights for all links of a server.
 pub fn equal(plan: &Plan, number: usize) -> LoopWeights {
     let share = 1.0 / plan.racks.ring.ports as f64;
     let racks = plan.members(number);
@@ -57,7 +57,7 @@ where
         }
     }
 
-    /// One server's links in one direction: as a source's for `side` 0.
+    /// Computes the weights of one server's links in one direction; side 0: the server sends.
     fn rebind_server(&self, links: &[usize], weights: &mut [[f64; 2]], side: usize) {
         let bound = links.iter().zip(weights.iter()).enumerate();
         let bound = bound.filter_map(|(place, (&link, weights))| {
@@ -104,7 +104,8 @@ pub fn used(report: &Report, side: usize) -> f64 {
     (f64::from(report.used[side]) - detoured.max(0.0) / capacity).clamp(0.0, 1.0)
 }
 
-/// Traffic of a ToR's server, by its position at the ToR, in bits per second, without detours.
+/// Traffic of one of a ToR's servers, by the server's position at the ToR, in bits per second,
+/// without detours.
 pub fn carried(report: &Report, at: usize, side: usize) -> f64 {
     let detoured = report.detoured.get(at).map_or(0.0, |pair| pair[side]);
     f64::from((report.carried[at][side] - detoured).max(0.0))

@@ -6,7 +6,7 @@ use super::message::Report;
 use super::plan::Plan;
 use crate::netlink::Traffic;
 
-/// A ToR's counters.
+/// Counters of a ToR.
 #[derive(Clone, Debug, Default)]
 pub struct Counters {
     last: Option<(f64, BTreeMap<usize, Traffic>)>,
@@ -25,7 +25,7 @@ impl Counters {
             let fresh = 1.0 - (-elapsed / memory_secs).exp();
             for (link, now) in &traffic {
                 let Some(before) = last.get(link) else { continue };
-                // An interface that was made again counts from zero.
+                // The counters of an interface that was created again start at zero.
                 let bits = |now: u64, before: u64| 8.0 * now.saturating_sub(before) as f64 / elapsed;
                 let seen = [
                     bits(now.received_bytes, before.received_bytes),
@@ -42,7 +42,7 @@ impl Counters {
         self.last = Some((now_secs, traffic));
     }
 
-    /// The ToR's report; with detours only if the network can have any. `live_rate` returns the
+    /// The ToR's report, with detours only if the network can have any. `live_rate` returns the
     /// rate of a usable uplink.
     pub fn report(
         &self,
@@ -58,7 +58,7 @@ impl Counters {
         for &link in &plan.uplinks[tor] {
             if let Some(rate) = live_rate(link) {
                 capacity += rate;
-                // Upwards is sent, downwards received.
+                // Upward traffic is what the uplink sends, downward traffic what it receives.
                 let [received, sent, ..] = rates(link);
                 used[0] += sent;
                 used[1] += received;

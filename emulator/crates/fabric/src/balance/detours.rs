@@ -28,24 +28,24 @@ pub const MAX_BYTES: usize = 8 + MAX_WAYS * WAY_BYTES;
 /// The detours of one rack in one direction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToldDetours {
-    /// 0 out of the rack, 1 towards it; then packets follow paths in reverse.
+    /// Side 0: out of the rack. Side 1: towards it; packets then follow paths in reverse.
     pub side: usize,
-    /// The rack.
+    /// Number of the rack.
     pub rack: usize,
     /// When they were set, in milliseconds of the run.
     pub at_millis: u32,
     /// The ToR whose controller has set them.
     pub controller: NodeId,
-    /// Direct traffic and traffic by each detour, in bits per second; no detours where they have
-    /// ended.
+    /// Direct traffic and the traffic of each detour, in bits per second. Without detours if they
+    /// have ended.
     pub ways: RackDetours,
-    /// The rack's ToRs, by a bit each from left to right, that it sends nothing over, or gets
-    /// nothing over.
+    /// Bit mask of the rack's ToRs, from left to right, whose links it no longer uses in this
+    /// direction.
     pub withdrawn: u32,
 }
 
 impl ToldDetours {
-    /// Whether the rack sends, or gets, nothing over a link of its servers.
+    /// Whether the rack has stopped to use a link of its servers in this direction.
     pub fn withdraws(&self, plan: &Plan, link: usize) -> bool {
         let tor = plan.ends(link).1;
         let place = plan
@@ -66,7 +66,7 @@ impl ToldDetours {
         self.ways.detours.iter().map(|(path, _)| of_path(path)).collect()
     }
 
-    /// Adds its bytes behind the message's header.
+    /// Appends the encoded detours after the message's header.
     pub fn write(&self, bytes: &mut Vec<u8>) {
         bytes.extend_from_slice(&(self.ways.straight as f32).to_be_bytes());
         bytes.extend_from_slice(&self.withdrawn.to_be_bytes());
@@ -79,8 +79,7 @@ impl ToldDetours {
         }
     }
 
-    /// Reads `count` paths from `bytes` and checks them. Their header has given direction, rack,
-    /// time and controller.
+    /// Reads `count` paths from `bytes` and checks them. Direction, rack, time and controller come from the message's header.
     ///
     /// # Errors
     ///
@@ -144,13 +143,13 @@ fn is_way(plan: &Plan, path: &DetourPath) -> bool {
 /// A rack's paths in one direction, and the ToRs that it withdraws from, as a bit mask.
 #[derive(Clone, Debug)]
 pub struct Planned {
-    /// 0 out of the rack, 1 towards it.
+    /// Side 0: out of the rack. Side 1: towards it.
     pub side: usize,
-    /// The rack.
+    /// Number of the rack.
     pub rack: usize,
     /// Direct traffic and detours.
     pub ways: RackDetours,
-    /// As [`ToldDetours::withdrawn`].
+    /// Bit mask as in [`ToldDetours::withdrawn`].
     pub withdrawn: u32,
 }
 
@@ -160,7 +159,7 @@ pub struct Scheduler {
     number: usize,
     side: usize,
     spots: HotSpots,
-    /// The least that each ToR was used since the last round, before detours.
+    /// Lowest utilisation of each ToR since the last round, before detours.
     least: Vec<f64>,
     has_begun: bool,
 }
@@ -274,10 +273,11 @@ struct Load {
 }
 
 impl Load {
-    /// Detour traffic that a rack sends (side 0) or receives counts at the rack's own ToRs, as in
-    /// the flow engine, up to their free capacity. A ToR without a recent report has neither load
-    /// nor capacity. The backbone share of a server's traffic is not measured: it is assumed to
-    /// equal the share of all its ToR's server traffic in this direction. `[ours]`
+    /// Computes the load. Detour traffic that a rack sends (side 0) or receives counts at the
+    /// rack's own ToRs, as in the flow engine, up to their free capacity. A ToR without a recent
+    /// report has neither load nor capacity. The backbone share of a server's traffic is not
+    /// measured: it is assumed to equal the backbone share of all server traffic of its ToR in this
+    /// direction. `[ours]`
     fn of<'a, 't, R, B>(
         seen: &Seen<'a, R, B>,
         number: usize,

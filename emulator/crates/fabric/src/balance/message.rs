@@ -1,5 +1,5 @@
-//! Encoding of the reports of ToRs to their loop's controller, and of the weights that it answers
-//! with. `[subways §5.2]` defines the contents; the encoding is `[ours]`.
+//! Encoding of the reports of ToRs to their loop's controller, and of the controller's answers, the
+//! weights. `[subways §5.2]` defines the contents; the encoding is `[ours]`.
 //!
 //! A message contains its kind (1 byte), subject (4), time (4), maker (4), number of pairs (2), a
 //! report's three numbers, and the pairs. Where there are detours, a report has twice as many
@@ -29,39 +29,39 @@ const ROUNDING: f32 = 1e-3;
 /// A ToR's report on its links.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
-    /// Its number.
+    /// Number of the ToR.
     pub tor: usize,
     /// When it was made, in milliseconds of the run.
     pub at_millis: u32,
     /// Total capacity of its live uplinks, in bits per second.
     pub capacity: f32,
-    /// The fraction of them in use, upwards and downwards: moving averages.
+    /// Utilisation of these uplinks, upwards and downwards, as moving averages.
     pub used: [f32; 2],
     /// By link to a server, as in [`Plan::server_links`]: bits per second from the server and to
     /// it.
     pub carried: Vec<[f32; 2]>,
-    /// The part of them on detours; empty without detours.
+    /// The part of this traffic that is on detours; empty without detours.
     pub detoured: Vec<[f32; 2]>,
 }
 
 /// The weights of one rack's links.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RackWeights {
-    /// The rack.
+    /// Number of the rack.
     pub rack: usize,
     /// When they were set, in milliseconds of the run.
     pub at_millis: u32,
     /// The ToR whose controller has set them.
     pub controller: NodeId,
-    /// By link, as in [`Plan::rack_links`]: as a source's, as a destination's. Each server's add up
-    /// to 1.
+    /// Weights by link, as in [`Plan::rack_links`]: for sending and for receiving. Each server's
+    /// weights add up to 1.
     pub links: Vec<[f32; 2]>,
 }
 
 /// A message between nodes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Message {
-    /// Load of a ToR.
+    /// A ToR's report of its load.
     Report(Report),
     /// Weights of a rack, from a controller.
     Weights(RackWeights),
@@ -82,7 +82,7 @@ pub enum Refusal {
     Number,
     /// The weights of a server do not add up to 1, or are all zero.
     Sum,
-    /// Detours over ToRs and racks that are not neighbours, or over too many.
+    /// Detours over nodes that are not neighbours, or over too many relays.
     Way,
 }
 
@@ -153,7 +153,7 @@ impl Message {
     ///
     /// # Errors
     ///
-    /// The reason why the message is rejected. The rest of `bytes` cannot be read then.
+    /// The reason why the message is rejected. The rest of `bytes` is then unusable.
     pub fn read(bytes: &mut &[u8], plan: &Plan) -> Result<Message, Refusal> {
         let [kind] = take(bytes)?;
         if !(REPORT..=DETOURS_INWARD).contains(&kind) {
@@ -224,7 +224,7 @@ pub(super) fn take<const N: usize>(bytes: &mut &[u8]) -> Result<[u8; N], Refusal
 
 pub(super) fn number(bytes: &mut &[u8], most: f32) -> Result<f32, Refusal> {
     let number = f32::from_be_bytes(take(bytes)?);
-    // A NaN is in no range.
+    // A NaN fails this test, as it is in no range.
     if (0.0..=most).contains(&number) {
         Ok(number)
     } else {

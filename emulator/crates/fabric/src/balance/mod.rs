@@ -11,7 +11,7 @@
 //!
 //! `plan` holds racks, ToRs and loops, `message` the encoding, `counters` a ToR's averages, `agent`
 //! the state of one node, `controller` a round of rebinding, `detours` a round of planning, `view`
-//! the sections that users inspect.
+//! a node's state as tables for users.
 //!
 //! The kernel chooses next hops by hash, so that a change of weights moves the flows whose hashes
 //! are between the old and the new bounds, and no others. They move at once: the kernel's groups
@@ -44,12 +44,12 @@ use plan::Plan;
 
 /// The paper's T_rebind. `[subways §8.1]`
 const REBIND_SECS: f64 = 0.01;
-/// Least and most of it, scaled by default: a report and the answer to it take up to 0.3 s.
+/// Lower and upper limit of T_rebind after scaling: a report and its answer take up to 0.3 s.
 /// `[ours]`
 const REBIND_LIMITS: (f64, f64) = (0.5, 10.0);
-/// The paper's T_duration, in its T_detect, which is as long as T_rebind. `[subways §8.1]`
+/// The paper's T_duration. Its T_detect is as long as T_rebind. `[subways §8.1]`
 const DURATION: f64 = 10.0;
-/// From one report to the next, unless hellos are rarer. `[ours]`
+/// Time between two reports, unless hellos are sent less often. `[ours]`
 const REPORT_SECS: f64 = 0.1;
 /// A ToR is dead after this many missed reports in a row. `[ours]`
 const REPORTS_TO_DEATH: f64 = 10.0;
@@ -63,7 +63,7 @@ pub struct Balancing {
     pub plan: Plan,
     /// Periods of reports and rebinding.
     pub periods: Periods,
-    /// Bytes of messages in a hello.
+    /// Bytes that a hello can use for messages.
     pub frame_bytes: usize,
     agents: BTreeMap<NodeId, Agent>,
     /// Links of the topology.
@@ -72,8 +72,8 @@ pub struct Balancing {
 }
 
 impl Balancing {
-    /// No node has reports or weights yet. `None` where flows are not spread by load. Errors: a
-    /// setting that is not allowed, links whose packets are too short for a message.
+    /// The state before any node has reports or weights. `None` where flows are not spread by load.
+    /// Errors: a setting that is not allowed, links whose packets are too short for a message.
     pub fn of(network: &Network) -> Result<Option<Balancing>> {
         let Some(routing) = network
             .routing
@@ -127,7 +127,7 @@ impl Balancing {
         self.agents.get(&node)
     }
 
-    /// The same, to be changed, with the plan.
+    /// The plan, and a node's state for changing it.
     pub fn agent_mut(&mut self, node: NodeId) -> Option<(&Plan, &mut Agent)> {
         Some((&self.plan, self.agents.get_mut(&node)?))
     }
@@ -141,8 +141,8 @@ impl Balancing {
         any
     }
 
-    /// Every node's table, by the weights and detours of that node. `build` makes the tables of all
-    /// nodes from given weights and detours.
+    /// Computes every node's table, each from the weights and detours that this node has received.
+    /// `build` makes the tables of all nodes from given weights and detours.
     pub fn tables(
         &self,
         build: impl Fn(&LinkWeights, [&[RackDetours]; 2]) -> Option<Tables>,
@@ -153,7 +153,7 @@ impl Balancing {
         let mut views: BTreeMap<Vec<[u32; 2]>, Vec<NodeId>> = BTreeMap::new();
         for (&node, agent) in &self.agents {
             if let Some(rack) = self.plan.rack(node) {
-                // A server's own links, by the weights that the server received.
+                // A server chooses among its own links by the weights that it has received.
                 for &link in &self.plan.rack_links[rack] {
                     if self.plan.ends(link).0 == node {
                         source[link] = self.known(agent, link, 0).unwrap_or(equal);
@@ -215,7 +215,7 @@ impl Balancing {
         Some(agent.weights(rack)?.links[at][side].into())
     }
 
-    /// A node's state, as sections for users.
+    /// A node's state as tables for users.
     pub fn sections(&self, node: NodeId, now_secs: f64) -> Vec<Section> {
         self.agents
             .get(&node)
@@ -223,7 +223,8 @@ impl Balancing {
     }
 }
 
-/// T_rebind by default: as many times longer as the slowest link is slower than planned.
+/// Default of T_rebind, scaled up by the ratio of the planned to the actual rate of the slowest
+/// link.
 fn scaled(topology: &Topology, rate_bits_per_sec: f64) -> f64 {
     let links = topology.links();
     let rates = (0..links.len()).map(|link| links.rate_bits_per_sec(link));

@@ -1,4 +1,5 @@
-//! The members of balancing by load: racks, ToRs and loops, and the links in the order of messages.
+//! The nodes that take part in balancing by load: racks, ToRs and loops, and the order of links in
+//! messages.
 
 use cubeyard_routing::subways::Racks;
 use cubeyard_topology::{NodeId, Topology};
@@ -10,13 +11,13 @@ pub struct Plan {
     pub racks: Racks,
     /// By ToR: the links to servers, by their ids in the topology.
     pub server_links: Vec<Vec<usize>>,
-    /// By ToR: its uplinks.
+    /// By ToR: the ids of its uplinks.
     pub uplinks: Vec<Vec<usize>>,
     /// By rack: the links of its servers, one server after the other.
     pub rack_links: Vec<Vec<usize>>,
-    /// By link of a server: its rack, and its place among that rack's links.
+    /// By link of a server: the link's rack, and its position among that rack's links.
     places: Vec<Option<(usize, usize)>>,
-    /// By link: the server below, and the ToR above by its number.
+    /// By link: the server at its lower end, and the number of the ToR at its upper end.
     ends: Vec<(NodeId, usize)>,
     servers: NodeId,
     /// By loop: the switches that forward the reports of its ToRs.
@@ -84,7 +85,7 @@ impl Plan {
         })
     }
 
-    /// The rack of a server's link and its place there; `None` for other links.
+    /// The rack of a server's link, and the link's position there; `None` for other links.
     pub fn place(&self, link: usize) -> Option<(usize, usize)> {
         self.places[link]
     }
@@ -105,7 +106,7 @@ impl Plan {
         (node < self.servers).then(|| self.racks.rack_of(node))
     }
 
-    /// How many servers there are.
+    /// Number of servers in the topology.
     pub fn servers(&self) -> NodeId {
         self.servers
     }

@@ -5,7 +5,7 @@ use cubeyard_dataplane::inspection::{Cell, ColumnKind, Section};
 use super::Balancing;
 use super::agent::{Agent, millis};
 
-/// The sections of a node: controllers, reports of ToRs, and weights.
+/// The state of a node as tables: controllers, reports of ToRs, and weights.
 pub fn sections(balancing: &Balancing, agent: &Agent, now_secs: f64) -> Vec<Section> {
     let mut all = vec![
         controllers(balancing, agent, now_secs),
@@ -16,7 +16,7 @@ pub fn sections(balancing: &Balancing, agent: &Agent, now_secs: f64) -> Vec<Sect
     all
 }
 
-/// A direction of detours in words.
+/// The name of a direction of detours, for users.
 pub fn direction(side: usize) -> &'static str {
     if side == 0 { "from the rack" } else { "to the rack" }
 }
@@ -65,7 +65,7 @@ fn controllers(balancing: &Balancing, agent: &Agent, now_secs: f64) -> Section {
     let rows = (0..plan.racks.loops()).filter_map(|number| {
         let newest = plan.members(number).filter_map(|rack| agent.weights(rack));
         let newest = newest.max_by_key(|weights| weights.at_millis);
-        // Before there are weights, a ToR only knows the controller of its own loop.
+        // Until weights arrive, a ToR knows only its own loop's controller.
         let own = agent.tor().filter(|&tor| plan.loop_of(tor) == number);
         let lowest = own.and_then(|_| agent.lowest_alive(plan, number, balancing.periods, now_secs));
         let lowest = lowest.map(|tor| plan.racks.tor_node(tor));

@@ -19,30 +19,30 @@ use crate::error::{FabricError, Result};
 use pcapng::File;
 use socket::{CaptureSocket, Received};
 
-/// Most bytes of a file.
+/// Largest file that is returned whole, in bytes.
 pub const MAX_BYTES: usize = 16 << 20;
-/// Most seconds of a capture.
+/// Longest capture that is returned whole, in seconds.
 pub const MAX_SECS: f64 = 60.0;
-/// Most bytes of a file that is passed on in parts.
+/// Largest file that is sent in parts, in bytes.
 pub const MAX_STREAM_BYTES: usize = 1 << 30;
-/// Most seconds of such a capture.
+/// Longest capture that is sent in parts, in seconds.
 pub const MAX_STREAM_SECS: f64 = 3600.0;
-/// A part is passed on when it is this long,
+/// A part is sent once it has this many bytes,
 const PART_BYTES: usize = 64 << 10;
-/// or when its first packet is this old.
+/// or once its first packet is this old.
 const PART_TIME: Duration = Duration::from_millis(100);
-/// Bytes of each packet that are kept, at most: a super-packet whole.
+/// Most bytes that are kept of a packet: enough for a whole super-packet.
 pub const MAX_PACKET_BYTES: u32 = 65_535;
 
 /// When a capture ends, and how much of each packet it keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {
-    /// Bytes of the file.
+    /// Maximum size of the file.
     pub max_bytes: usize,
     /// Maximum duration in seconds.
     pub max_secs: f64,
-    /// Bytes of each packet.
+    /// Bytes to keep of each packet.
     pub packet_bytes: u32,
 }
 
@@ -57,7 +57,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Checks each limit, of a whole file or of one in parts. Errors name it.
+    /// Checks each limit, for a file that is returned whole or in parts. Errors name the limit.
     pub fn check(&self, in_parts: bool) -> Result<()> {
         let (most_bytes, most_secs) = if in_parts {
             (MAX_STREAM_BYTES, MAX_STREAM_SECS)
@@ -104,22 +104,22 @@ pub enum End {
 /// A finished capture.
 #[derive(Debug)]
 pub struct Capture {
-    /// The file, or the end of it that was not passed on.
+    /// The file, or its end if earlier parts were sent already.
     pub file: Vec<u8>,
-    /// Packets in it.
+    /// Number of packets in the file.
     pub packets: u64,
-    /// Packets that are missing since they arrived faster than they were read.
+    /// Packets lost because they arrived faster than they were read.
     pub missed: u64,
-    /// Why it ended.
+    /// Why the capture ended.
     pub end: End,
 }
 
-/// Takes a part of a file; returns whether more is wanted. While it waits, the kernel keeps
-/// packets, and counts those it loses.
+/// Takes a part of a file; returns whether it accepts more. While it waits, the kernel queues
+/// packets and counts those it drops.
 pub type PassOn<'a> = &'a mut dyn FnMut(&[u8]) -> bool;
 
 /// Captures until a limit is reached, the interface is down, or `caller` closes its connection.
-/// With `pass_on` the file leaves in parts of whole blocks, its header at once.
+/// With `pass_on` the file is sent in parts of whole blocks, starting with its header.
 pub fn capture(
     socket: &CaptureSocket,
     limits: &Limits,

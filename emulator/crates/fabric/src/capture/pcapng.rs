@@ -17,10 +17,10 @@ const OPTION_DROPS: u16 = 5;
 const NANOSECONDS: u8 = 9;
 const INBOUND: u32 = 1;
 const OUTBOUND: u32 = 2;
-/// Bytes of the statistics at the end, for which there is always room.
+/// Bytes reserved for the statistics block at the end of the file.
 const STATISTICS_BYTES: usize = 40;
 
-/// A file, or the part of it that was not taken yet.
+/// A file under construction: the bytes that were not taken yet.
 #[derive(Debug)]
 pub struct File {
     bytes: Vec<u8>,
@@ -30,7 +30,7 @@ pub struct File {
 }
 
 impl File {
-    /// Begins a file of an interface.
+    /// Starts the file of an interface.
     pub fn new(interface: &str, packet_bytes: u32, max_bytes: usize) -> File {
         let mut file = File {
             bytes: Vec::new(),
@@ -58,7 +58,7 @@ impl File {
         file
     }
 
-    /// Adds a packet, of which `kept` bytes are kept; returns whether there was room for it.
+    /// Adds a packet with its first `kept` bytes; returns whether it fitted.
     pub fn add(&mut self, packet: &Packet, kept: &[u8]) -> bool {
         let mut body = Vec::with_capacity(kept.len() + 40);
         body.extend(0_u32.to_le_bytes());
@@ -78,7 +78,7 @@ impl File {
         true
     }
 
-    /// Bytes that were not taken yet.
+    /// Number of bytes that were not taken yet.
     pub fn waiting(&self) -> usize {
         self.bytes.len()
     }
@@ -89,7 +89,7 @@ impl File {
         std::mem::take(&mut self.bytes)
     }
 
-    /// Ends the file with the number of packets that are missing.
+    /// Ends the file with the number of lost packets.
     pub fn finish(mut self, missed: u64) -> Vec<u8> {
         let mut body = Vec::new();
         body.extend(0_u32.to_le_bytes());
@@ -100,7 +100,7 @@ impl File {
         self.bytes
     }
 
-    /// A block has its kind and length in front, and its length again behind.
+    /// Writes a block: kind and length precede the body, and the length follows it again.
     fn put_block(&mut self, kind: u32, body: &[u8]) {
         let length = (body.len() as u32 + 12).to_le_bytes();
         self.bytes.extend(kind.to_le_bytes());
@@ -117,7 +117,7 @@ fn put_option(bytes: &mut Vec<u8>, kind: u16, value: &[u8]) {
     pad(bytes);
 }
 
-/// The high word comes first.
+/// Writes a time with the high word first.
 fn put_time(bytes: &mut Vec<u8>, nanos: u64) {
     bytes.extend(((nanos >> 32) as u32).to_le_bytes());
     bytes.extend((nanos as u32).to_le_bytes());
@@ -165,7 +165,7 @@ mod tests {
                     break;
                 }
                 taken += 1;
-                // In parts or whole, it is the same file.
+                // The result is the same whether the file is taken in parts or at once.
                 if taken % taken_every == 0 {
                     bytes.extend(file.take());
                     prop_assert_eq!(file.waiting(), 0);

@@ -20,23 +20,23 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::error::{During, Result};
 
-/// Bytes of packets that may wait to be read: 0.3 s of a link of 100 Mb/s.
+/// Bytes of packets that may wait for reading: 0.3 s of a link with 100 Mb/s.
 const WAITING_BYTES: usize = 4 << 20;
 
-/// Packets of one interface.
+/// Captures the packets of one interface.
 #[derive(Debug)]
 pub struct CaptureSocket {
     descriptor: OwnedFd,
-    /// The interface's name.
+    /// Name of the interface.
     pub interface: String,
 }
 
 /// A packet, without its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
-    /// Its length.
+    /// Length of the packet.
     pub bytes: usize,
-    /// How much of it is in the buffer.
+    /// Number of its bytes in the buffer.
     pub kept_bytes: usize,
     /// When the kernel saw it, in nanoseconds since 1970.
     pub at_nanos: u64,
@@ -47,9 +47,9 @@ pub struct Packet {
 /// The result of waiting for a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Received {
-    /// A packet.
+    /// A packet was received.
     Packet(Packet),
-    /// No packet in this time.
+    /// No packet arrived in time.
     Nothing,
     /// The interface is down or gone.
     InterfaceDown,
@@ -58,15 +58,14 @@ pub enum Received {
 }
 
 impl CaptureSocket {
-    /// Opens an interface of the namespace that the calling thread is in, by its number.
+    /// Opens a socket for an interface, by its number, in the namespace of the calling thread.
     pub fn open(interface: &str, index: u32) -> Result<CaptureSocket> {
         let what = || format!("opening {interface} for a capture");
         let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
-        // Without a protocol it receives nothing until it is bound: otherwise it would get packets
-        // of all interfaces.
+        // A socket with a protocol would receive packets of all interfaces until it is bound.
         let descriptor = socket(AddressFamily::Packet, SockType::Raw, flags, None).during(what)?;
         setsockopt(&descriptor, sockopt::ReceiveTimestampns, &true).during(what)?;
-        // Without privilege the host's limit applies.
+        // Without privilege the host's limit on buffers applies.
         let _ = setsockopt(&descriptor, sockopt::RcvBufForce, &WAITING_BYTES);
         // SAFETY: all fields are integers, for which zero is a valid value.
         let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
@@ -84,7 +83,7 @@ impl CaptureSocket {
         })
     }
 
-    /// Waits for the next packet, whose start it writes to `buffer`.
+    /// Waits for the next packet, and writes its start to `buffer`.
     pub fn receive(&self, buffer: &mut [u8], timeout: Duration, caller: BorrowedFd<'_>) -> Received {
         let mut sources = [
             PollFd::new(&self.descriptor, PollFlags::IN),
@@ -132,7 +131,7 @@ impl CaptureSocket {
         })
     }
 
-    /// Packets that were lost since the last call because too many were waiting.
+    /// Packets lost since the last call because too many were waiting.
     pub fn missed(&self) -> u64 {
         let mut statistics = libc::tpacket_stats {
             tp_packets: 0,

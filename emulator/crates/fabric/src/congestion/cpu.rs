@@ -1,6 +1,6 @@
-//! The CPU of a server's chip: a thread that sleeps until the chip passes on a question, and
-//! answers it. The run's own thread may be busy for milliseconds, but a source needs its answer
-//! within microseconds.
+//! The CPU of a server's chip: a thread that sleeps until the chip forwards a question to it, and
+//! answers it. The run's own thread cannot do this: it may be busy for milliseconds, but a source
+//! needs its answer within microseconds.
 
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, OwnedFd};
@@ -17,21 +17,21 @@ use crate::host::clock::monotonic_nanos;
 use crate::host::scheduling::{run_at_once, run_on};
 use crate::programs::{Questions, Queues};
 
-/// Readings of a queue that the question's packet has not reached yet: it is a microsecond away, on
-/// another processor.
+/// How often the queue is read until the question's packet has reached it: the packet is a
+/// microsecond away, on another processor.
 const MOST_LOOKS: usize = 20;
 
 /// Inputs and outputs of the thread.
 pub struct Work {
-    /// The server.
+    /// Index of the server.
     pub server: usize,
-    /// Questions that the chip passes on.
+    /// Questions that the chip forwards.
     pub questions: Questions,
     /// Queue lengths of the server's ports.
     pub queues: Queues,
     /// Socket that sends answers.
     pub socket: UdpSocket,
-    /// Secret in each answer.
+    /// Secret that is part of each answer.
     pub key: u64,
     /// Computes the feedback.
     pub point: Point,
@@ -39,7 +39,7 @@ pub struct Work {
     pub tally: Arc<Tally>,
 }
 
-/// The thread. Dropping it ends the thread.
+/// The thread, which ends when this is dropped.
 #[derive(Debug)]
 pub struct ChipCpu {
     /// Readable when the thread must end.
@@ -68,7 +68,7 @@ impl Drop for ChipCpu {
     fn drop(&mut self) {
         let told = rustix::io::write(&self.end, &1_u64.to_ne_bytes());
         if let (Ok(_), Some(thread)) = (told, self.thread.take()) {
-            // A thread that panicked has ended too.
+            // A thread that panicked has ended too, so its result is ignored.
             let _ended = thread.join();
         }
     }
@@ -76,8 +76,8 @@ impl Drop for ChipCpu {
 
 impl Work {
     fn run(mut self, end: &OwnedFd) {
-        // The chip passes on a bounded number of questions a second. Where the kernel does not
-        // grant it, answers come later.
+        // The chip limits the number of questions per second, so high priority is safe. Where the
+        // kernel does not grant it, answers are later.
         let _granted = run_at_once();
         let mut processor = None;
         loop {

@@ -10,16 +10,16 @@ const MAGIC: [u8; 4] = *b"cyCN";
 /// The answer to one question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// By which port the source sends.
+    /// The port by which the source sends.
     pub source_port: u8,
-    /// The quantized feedback; 0: there is no congestion.
+    /// The quantized feedback; 0 means no congestion.
     pub feedback: u8,
-    /// Queue length in bytes.
+    /// Length of the queue in bytes.
     pub queue_bytes: u32,
 }
 
 impl Answer {
-    /// As bytes, with the run's key.
+    /// Encodes the answer, with the run's key.
     pub fn emit(&self, key: u64) -> [u8; BYTES] {
         let mut bytes = [0; BYTES];
         bytes[..4].copy_from_slice(&MAGIC);

@@ -27,25 +27,25 @@ use crate::network::{Description, Network};
 pub use point::Point;
 pub use tally::{Second, Tally};
 
-/// A server's port, by the server's index and the port's number.
+/// A server's port: the server's index and the port's number.
 pub type PortKey = (usize, u8);
 
-/// `Q_EQ` in bytes: from two packets to what the largest queue holds.
+/// Limits of `Q_EQ` in bytes: from two packets to the capacity of the largest queue.
 const QUEUES: std::ops::RangeInclusive<u32> = 3_000..=8_000_000;
-/// Picoseconds of a nanosecond.
+/// Picoseconds per nanosecond.
 const NANO: u64 = 1_000;
-/// A rate that has changed by less is not set again.
+/// Smaller relative changes of a rate are not applied.
 const LEAST_CHANGE: f64 = 0.002;
-/// Bytes that a source's cycle is counted in.
+/// Unit in which a source's cycle is counted, in bytes.
 const STEP_BYTES: u64 = 1_500;
 
 /// Settings of congestion notification in a run's description.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// The queue that is aimed at: `Q_EQ`.
+    /// The target length of queues: `Q_EQ`.
     pub queue_bytes: u32,
-    /// Whether the CPU answers; without answers queues fill.
+    /// Whether the CPU answers. Without answers queues fill up.
     #[serde(default = "answers")]
     pub answers: bool,
 }
@@ -57,21 +57,21 @@ fn answers() -> bool {
 /// Counters of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Counts {
-    /// Questions that CPUs have got.
+    /// Questions that CPUs have received.
     pub asked: u64,
-    /// Answers that sources have got.
+    /// Answers that sources have received.
     pub told: u64,
-    /// Datagrams that were no answers.
+    /// Received datagrams that are no valid answers.
     pub refused: u64,
-    /// From the chip's copy until the answer is handed to the network, on average.
+    /// Average time from the chip's copy until the answer is sent.
     pub reaction_micros: f64,
-    /// The median, to a sixteenth.
+    /// Median of it, accurate to a sixteenth.
     pub median_reaction_micros: f64,
-    /// 99th percentile, to a sixteenth.
+    /// Its 99th percentile, accurate to a sixteenth.
     pub p99_reaction_micros: f64,
-    /// Longest reaction.
+    /// Its maximum.
     pub longest_reaction_micros: f64,
-    /// From the copy until the network has carried the answer on, on average.
+    /// Average time from the chip's copy until the network has forwarded the answer.
     pub sent_micros: f64,
 }
 
@@ -81,7 +81,7 @@ struct Limit {
     reaction: Reaction,
     /// Bytes that the port had sent at the last reading.
     sent_bytes: u64,
-    /// The rate that was set, in bit/s; `None`: the link's own rate.
+    /// The rate that was set, in bit/s; `None` for the link's own rate.
     set: Option<f64>,
 }
 
@@ -96,9 +96,9 @@ pub struct Congestion {
     pub tally: Arc<Tally>,
     limits: BTreeMap<PortKey, Limit>,
     draws: u64,
-    /// Answers that sources have got.
+    /// Answers that sources have received.
     pub told: u64,
-    /// Datagrams that were no answers of ours.
+    /// Received datagrams that are no answers of this run.
     pub refused: u64,
 }
 
@@ -121,7 +121,7 @@ impl Congestion {
         })
     }
 
-    /// The initial state of the CPU of a chip, without any queues.
+    /// The initial state of a chip's CPU, before any question.
     pub fn point(&self) -> Point {
         Point::new(self.qcn.clone(), self.answers)
     }
@@ -142,13 +142,13 @@ impl Congestion {
         }
     }
 
-    /// Bytes from one mark to the next where there is no congestion.
+    /// Bytes between two marked packets while there is no congestion.
     pub fn mark_bytes(&self) -> u32 {
         self.qcn.mean_period(0) as u32
     }
 
-    /// Applies an answer to a port, with its link's rate and the bytes that the port has
-    /// sent. Returns the number of bytes from one mark to the next.
+    /// Applies an answer to a port, with its link's rate and the bytes that the port has sent.
+    /// Returns the number of bytes between two marked packets from now on.
     pub fn tell(&mut self, port: PortKey, feedback: u32, line: f64, sent_bytes: u64, now_nanos: u64) -> u32 {
         self.told += 1;
         if feedback > 0 {
@@ -168,13 +168,13 @@ impl Congestion {
         self.qcn.mean_period(feedback) as u32
     }
 
-    /// Ports that are limited now.
+    /// The ports whose rate is limited now.
     pub fn limited(&self) -> Vec<PortKey> {
         self.limits.keys().copied().collect()
     }
 
-    /// A limited port has sent `sent_bytes` in total. Returns the rate to set if it has changed;
-    /// the inner `None` is the link's own rate.
+    /// Updates the limit of a port that has sent `sent_bytes` in total. Returns the rate to set if
+    /// it has changed; the inner `None` stands for the link's own rate.
     pub fn follow(&mut self, port: PortKey, sent_bytes: u64, now_nanos: u64) -> Option<Option<f64>> {
         let (now, qcn) = (now_nanos * NANO, self.qcn.clone());
         let limit = self.limits.get_mut(&port)?;
@@ -209,12 +209,12 @@ impl Congestion {
     }
 }
 
-/// A draw from 0 to 1.
+/// A pseudo-random number from 0 to 1.
 fn drawn(number: u64) -> f64 {
     Draws::of(mix(number), number).unit()
 }
 
-/// Checks the settings of a description.
+/// Checks the settings of congestion notification.
 pub fn check(description: &Description, behaviour: Behaviour) -> Result<()> {
     let Some(settings) = description.congestion else {
         return Ok(());
@@ -276,8 +276,8 @@ mod tests {
         }
     }
 
-    /// A source at full speed into a port of a fifth of its rate, in steps of a millisecond: the
-    /// queue after each.
+    /// Simulates a source at full speed into a port with a fifth of its rate, in steps of a
+    /// millisecond. Returns the queue after each step.
     fn run(congestion: &mut Congestion, secs: u64) -> Vec<u64> {
         let (mut queue, mut sent, mut rate, mut until_mark) = (0.0_f64, 0.0_f64, LINE, 0.0);
         let mut queues = Vec::new();

@@ -2,12 +2,12 @@
 
 use cubeyard_routing::qcn::Qcn;
 
-/// A CPU's state of its chip's queues.
+/// What a CPU knows about its chip's queues.
 #[derive(Clone, Debug)]
 pub struct Point {
     qcn: Qcn,
     answers: bool,
-    /// Queues at the last question, in bytes, by port.
+    /// Queue lengths at the last question, in bytes, by port.
     old: [u64; 256],
 }
 

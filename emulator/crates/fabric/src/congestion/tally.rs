@@ -1,45 +1,45 @@
-//! Counters of the CPUs of a run's chips. The CPUs are threads, so a lock guards the counters; each
-//! thread holds it for one addition.
+//! Counters of the CPUs of a run's chips. CPUs are threads, so a lock guards the counters; a thread
+//! holds it for one addition.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use cubeyard_messages::{bucket, bucket_nanos};
 
-/// Sums over the questions to one chip's CPU in a second.
+/// Sums over the questions to one chip's CPU since they were last read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Second {
-    /// Questions to the CPU.
+    /// Questions that reached the CPU.
     pub asked: u64,
-    /// Queues that it saw.
+    /// Sum of the queue lengths that it read.
     pub queue_bytes: u64,
-    /// Answers of the CPU.
+    /// Answers that it sent.
     pub answered: u64,
-    /// From each question until its answer was handed to the network.
+    /// Time from each question until its answer was sent.
     pub reaction_nanos: u64,
-    /// The same until the network had carried it on.
+    /// Time from each question until the network had forwarded its answer.
     pub sent_nanos: u64,
 }
 
-/// How long answers took.
+/// Distribution of reaction times.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reactions {
     answered: u64,
     sum_nanos: u64,
     sent_nanos: u64,
-    /// The longest of all.
+    /// The longest reaction time.
     pub longest_nanos: u64,
-    /// By number of the bucket.
+    /// Answers by number of the histogram's bucket.
     buckets: BTreeMap<u16, u64>,
 }
 
 impl Reactions {
-    /// On average; 0 of none.
+    /// Average reaction time; 0 without answers.
     pub fn mean_nanos(&self) -> u64 {
         self.sum_nanos / self.answered.max(1)
     }
 
-    /// On average until the network had carried an answer on; 0 of none.
+    /// Average time until the network had forwarded an answer; 0 without answers.
     pub fn mean_sent_nanos(&self) -> u64 {
         self.sent_nanos / self.answered.max(1)
     }
@@ -69,7 +69,7 @@ impl Reactions {
 struct Counted {
     asked: u64,
     reactions: Reactions,
-    /// Since [`Tally::take_seconds`], by server.
+    /// Sums since the last [`Tally::take_seconds`], by server.
     seconds: BTreeMap<usize, Second>,
 }
 
@@ -87,8 +87,8 @@ impl Tally {
         second.queue_bytes += queue_bytes;
     }
 
-    /// A server's CPU has handed its answer over so long after its chip passed the question on, and
-    /// the network has carried it on `sent_nanos` after.
+    /// Counts an answer: it was sent `nanos` after the chip forwarded the question, and the network
+    /// had forwarded it after `sent_nanos`.
     pub fn reacted(&self, server: usize, nanos: u64, sent_nanos: u64) {
         let mut counted = self.counted();
         counted.reactions.add(nanos, sent_nanos);
@@ -98,12 +98,12 @@ impl Tally {
         second.sent_nanos += sent_nanos;
     }
 
-    /// Questions so far.
+    /// Number of questions so far.
     pub fn asked(&self) -> u64 {
         self.counted().asked
     }
 
-    /// How long answers have taken so far.
+    /// The reaction times so far.
     pub fn reactions(&self) -> Reactions {
         self.counted().reactions.clone()
     }

@@ -1,4 +1,4 @@
-//! The condition of every part of a network under a set of faults. Pure.
+//! The state of every part of a network under a set of faults. Pure functions.
 
 use super::{Effect, Fault};
 use crate::network::{Network, Place};
@@ -11,9 +11,9 @@ pub struct EndCondition {
     pub up: bool,
     /// State of the queue of packets that this end sends.
     pub queue: QueueCondition,
-    /// Ratio of these packets that is lost at random.
+    /// Share of these packets that is lost at random.
     pub loss: f64,
-    /// Rate of the end.
+    /// Rate of this end.
     pub rate_bits_per_sec: f64,
 }
 
@@ -24,7 +24,7 @@ pub enum QueueCondition {
     Normal,
     /// All packets are dropped.
     Cut,
-    /// Each is held for this many seconds.
+    /// Each packet is delayed by this many seconds.
     Delayed(f64),
 }
 
@@ -40,7 +40,7 @@ pub enum ServerCondition {
     Killed,
 }
 
-/// The condition of everything.
+/// The state of the whole network.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Conditions {
     /// Both ends of every link.
@@ -52,8 +52,8 @@ pub struct Conditions {
 }
 
 impl Conditions {
-    /// The condition under these faults, in any order. On one link the least rate counts, delays
-    /// add up, and losses are independent, as in the flow engine.
+    /// The state under these faults, in any order. If several faults affect a link, the lowest rate
+    /// applies, delays add up, and losses are independent, as in the flow engine.
     pub fn under<'a>(network: &Network, faults: impl IntoIterator<Item = &'a Fault>) -> Conditions {
         let normal = |link: usize| EndCondition {
             up: true,
@@ -86,9 +86,9 @@ impl Conditions {
                 }
             }
             Effect::Pull(link) => {
-                // Setting one end down removes the carrier of both. Prefer an end at a switch, or
-                // the end that represents a server on another host: then the server sees a lost
-                // carrier, not a port that is down.
+                // Setting one end down removes the carrier of both. Use an end at a switch, or the
+                // end that represents a server on another host: then the server loses its carrier,
+                // while its port stays up.
                 let remote = network.division.remote_end(link).map(|(end, _)| end);
                 let at_switch = network.places[link].iter().position(Place::is_switch);
                 let end = remote.or(at_switch).unwrap_or(1);

@@ -1,5 +1,5 @@
 //! Faults as the caller sends them, checked against the catalogue of kinds and the network, and the
-//! condition of the network under a set of them. Pure.
+//! condition of the network under a set of them. Pure functions.
 //!
 //! Recovering a fault undoes nothing by itself: the condition of everything is derived again from
 //! the faults that are left, so that faults may overlap and be recovered in any order. The kinds,
@@ -23,7 +23,7 @@ enum Target {
     Server(u32),
     Switch(u32),
     Link(u32),
-    /// The port of a server, and the link on it.
+    /// The port of a server, with the link on it.
     Port([u32; 2]),
 }
 
@@ -39,7 +39,7 @@ struct FaultJson {
 /// A checked fault.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fault {
-    /// The caller's name for it.
+    /// The caller's id of the fault.
     pub id: String,
     /// Kind of the fault.
     pub kind: FaultKind,
@@ -56,11 +56,11 @@ pub enum Effect {
     Freeze(usize),
     /// Takes the carrier of a link away.
     Pull(usize),
-    /// Makes both ends of a link drop what they would send.
+    /// Makes both ends of a link drop all packets.
     Cut(usize),
     /// Sets one end of a link down.
     Down(usize, usize),
-    /// Makes all links of a server drop what they would carry.
+    /// Makes all links of a server drop all packets.
     Mute(usize),
     /// Makes a switch forward nothing.
     Silence(usize),
@@ -68,13 +68,13 @@ pub enum Effect {
     SwitchOff(usize),
     /// Gives a link another rate, in bits per second.
     Rate(usize, f64),
-    /// Makes a link lose this ratio of its packets.
+    /// Makes a link lose this share of its packets.
     Loss(usize, f64),
-    /// Makes a link hold packets for this many seconds.
+    /// Makes a link delay packets by this many seconds.
     Delay(usize, f64),
 }
 
-/// A fault's name in a request: a string, or a number taken as one.
+/// Reads a fault's id: a string, or a number, which is converted.
 pub fn fault_name(id: &Value) -> Result<String> {
     match id {
         Value::String(text) if (1..=64).contains(&text.len()) => Ok(text.clone()),
@@ -99,13 +99,13 @@ impl Fault {
         })
     }
 
-    /// Whether the kernel needs `netem` for it.
+    /// Whether the kernel needs `netem` for this fault.
     pub fn needs_netem(&self) -> bool {
         matches!(self.effect, Effect::Delay(..))
     }
 }
 
-/// Checks that the kind's parameters are there and within their limits, and that there are no
+/// Checks that the kind's parameters are present and within their limits, and that there are no
 /// unknown ones.
 fn check_parameters(kind: FaultKind, given: &Map<String, Value>) -> Result<()> {
     let catalog = cubeyard_topology::faults::CATALOG.iter();
@@ -113,7 +113,7 @@ fn check_parameters(kind: FaultKind, given: &Map<String, Value>) -> Result<()> {
         .flat_map(|entry| entry.parameters)
         .map(|flat_map| flat_map.name)
         .collect();
-    // A parameter of another kind has no effect; callers send one document for all kinds.
+    // Parameters of other kinds are ignored: callers send one document for all kinds.
     if let Some(name) = given.keys().find(|name| !known.contains(&name.as_str())) {
         let message = format!("fault.{name}: there is no such field");
         return Err(FabricError::malformed(message));
@@ -175,7 +175,8 @@ fn effect_of(network: &Network, json: &FaultJson) -> Result<Effect> {
         FaultKind::ServerSilent => Effect::Mute(server()?),
         FaultKind::Down | FaultKind::CablePulled => Effect::Pull(link()?),
         FaultKind::CableCutSilent => Effect::Cut(link()?),
-        // A cable between switches is named as a link: its first end is the port.
+        // A port-down fault on a link between switches names the link; it applies to the link's
+        // first end.
         FaultKind::PortDown if matches!(json.target, Target::Link(_)) => Effect::Down(link()?, 0),
         FaultKind::PortDown => {
             let port = port()?;
@@ -189,7 +190,7 @@ fn effect_of(network: &Network, json: &FaultJson) -> Result<Effect> {
     })
 }
 
-/// A general kind as the exact one for its target.
+/// The exact kind for the target of a general kind.
 fn exact_kind(json: &FaultJson) -> FaultKind {
     match (json.kind.entry().stands_for, json.target) {
         (None, _) => json.kind,

@@ -1,11 +1,11 @@
 //! Hellos on the links of a network of routers or chips: they detect a link that drops all traffic
 //! while its carrier is up.
 //!
-//! Each end sends a hello in each round, as an Ethernet frame of its own through the link's queue.
-//! An end that received no hello for several rounds counts packets: if other packets arrived, a
-//! full queue has dropped the hellos and the link works. Otherwise it declares its neighbour dead
-//! until the next hello arrives. `[subways §4.2]` requires detection without defining it; rounds
-//! and their number are `[ours]`.
+//! Each end sends a hello in each round, as a separate Ethernet frame through the link's queue. An
+//! end that received no hello for several rounds counts packets: if other packets arrived, a full
+//! queue has dropped the hellos and the link works. Otherwise it declares its neighbour dead until
+//! the next hello arrives. `[subways §4.2]` requires detection without defining it; rounds and
+//! their number are `[ours]`.
 //!
 //! A hello may carry messages, which `balance/` reads.
 //!
@@ -26,11 +26,11 @@ use crate::network::{Network, Place};
 /// An end of a link on this host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lane {
-    /// The link.
+    /// Index of the link.
     pub link: usize,
-    /// Which end.
+    /// Which end of it, 0 or 1.
     pub end: usize,
-    /// Its interface, in its namespace.
+    /// Number of its interface in its namespace.
     pub index: u32,
 }
 
@@ -47,7 +47,7 @@ pub enum Notice {
 struct Ear {
     /// Rounds without a hello.
     missed: u32,
-    /// Packets that had come when the first hello was missed.
+    /// Packets that had arrived when the first hello was missed.
     packets: Option<u64>,
     is_dead: bool,
 }
@@ -55,7 +55,7 @@ struct Ear {
 /// The state of hellos at the ends of all links.
 #[derive(Debug)]
 pub struct Hellos {
-    /// From one round to the next.
+    /// Time between two rounds.
     pub round: Duration,
     limit: u32,
     ears: Vec<[Ear; 2]>,
@@ -64,8 +64,8 @@ pub struct Hellos {
 }
 
 impl Hellos {
-    /// Every neighbour is alive. `None` where switches are bridges. Errors: a setting that is not
-    /// allowed.
+    /// The state at the start: every neighbour counts as alive. `None` where switches are bridges.
+    /// Errors: a setting that is not allowed.
     pub fn of(network: &Network) -> Result<Option<Hellos>> {
         if !network.switches_decide() {
             return Ok(None);
@@ -89,8 +89,8 @@ impl Hellos {
         }))
     }
 
-    /// Ends a round at one end. `heard`: whether a hello arrived in it. `packets` counts all
-    /// packets that have arrived at the end so far.
+    /// Ends a round at one end. `heard` is whether a hello arrived in this round; `packets` counts
+    /// all packets that have arrived at the end so far.
     pub fn hear(
         &mut self,
         lane: Lane,
@@ -120,8 +120,8 @@ impl Hellos {
         Some(Notice::Dead)
     }
 
-    /// Resets a link that has no carrier or has lost an end: its ends start as alive when it
-    /// returns.
+    /// Resets a link that has no carrier or has lost an end. When it returns, its neighbours count
+    /// as alive.
     pub fn forget(&mut self, link: usize) {
         self.ears[link] = [Ear::default(); 2];
     }

@@ -15,7 +15,7 @@ pub const MESSAGE_BYTES: usize = 1400;
 pub struct HelloSocket(PacketSocket);
 
 impl HelloSocket {
-    /// Opens one in the namespace that the calling thread is in.
+    /// Opens a socket in the namespace of the calling thread.
     pub fn open() -> Result<HelloSocket> {
         PacketSocket::open(Frames::Contents, ETHER_TYPE).map(HelloSocket)
     }
@@ -26,7 +26,7 @@ impl HelloSocket {
         self.0.send(index, &[PAYLOAD, messages].concat());
     }
 
-    /// Passes the interface of each hello that waits to `each`, and the messages that it carries.
+    /// Calls `each` for every waiting hello, with its interface and the messages that it carries.
     pub fn heard(&self, mut each: impl FnMut(u32, &[u8])) {
         let mut room = [0_u8; PAYLOAD.len() + MESSAGE_BYTES];
         while let Some((index, length)) = self.0.receive(&mut room) {

@@ -1,4 +1,4 @@
-//! The monotonic clock, which all times of events and answers are on, and timers on it.
+//! The monotonic clock, which all times of events and answers use, and timers on it.
 
 use std::os::fd::OwnedFd;
 use std::time::Duration;

@@ -15,14 +15,14 @@ const ETHTOOL_STSO: u32 = 0x1f;
 const ETHTOOL_SGSO: u32 = 0x24;
 const NAME_BYTES: usize = 16;
 
-/// `struct ethtool_value`.
+/// The kernel's `struct ethtool_value`.
 #[repr(C)]
 struct EthtoolValue {
     command: u32,
     data: u32,
 }
 
-/// `struct ifreq`: the name, and the pointer of the union that follows.
+/// The kernel's `struct ifreq`: the name, and the pointer in the union after it.
 #[repr(C)]
 struct Request {
     name: [u8; NAME_BYTES],
@@ -49,8 +49,9 @@ unsafe impl ioctl::Ioctl for Request {
     }
 }
 
-/// Makes an interface of the caller's namespace send packets as on a wire: no longer than its MTU,
-/// with checksums. A packet socket does not see how the offloads would have completed them.
+/// Makes an interface of the calling thread's namespace send packets as they appear on a wire: at
+/// most its MTU, with checksums. A packet socket would otherwise forward packets that the offloads
+/// have not completed.
 pub fn send_whole_packets(interface: &str) -> Result<()> {
     let what = || format!("turning off the offloads of {interface}");
     let socket = socket(AddressFamily::INET, SocketType::DGRAM, None).during(what)?;

@@ -19,15 +19,15 @@ use rustix::process::geteuid;
 
 use crate::error::{During, FabricError, Result};
 
-/// Links of root in a path; the same limit as the kernel's.
+/// Most links of root in one path; the same limit as the kernel's.
 const MAX_LINKS: usize = 40;
-/// Depth of a tree that is removed; our trees have three levels.
+/// Greatest depth of a tree that is removed. Our trees have three levels.
 const MAX_DEPTH: usize = 16;
 const ACCESS: u32 = 0o777;
 const WRITABLE_FOR_OTHERS: u32 = 0o022;
 const STICKY: u32 = 0o1000;
 
-/// An open folder and its path.
+/// An open folder with its path.
 #[derive(Debug)]
 pub struct Folder {
     descriptor: OwnedFd,
@@ -73,7 +73,7 @@ impl Folder {
         Ok(here)
     }
 
-    /// The folder that something is in, and its name there.
+    /// Opens the folder that contains a path; returns it with the last name of the path.
     pub fn around(path: &Path) -> Result<(Folder, OsString)> {
         let absolute = std::path::absolute(path).during(|| format!("opening {}", path.display()))?;
         match (absolute.parent(), absolute.file_name()) {
@@ -91,7 +91,7 @@ impl Folder {
         Ok(Folder { descriptor, path })
     }
 
-    /// The target of a link that only root can have made; refuses everything else.
+    /// The target of a link that only root can have made. Refuses all other links.
     fn link_of_root(&self, name: &OsStr, links: usize) -> Result<PathBuf> {
         let path = self.path.join(name);
         let status =
@@ -116,13 +116,13 @@ impl Folder {
         Ok(Folder { descriptor, path })
     }
 
-    /// The path that it was opened at.
+    /// The path at which it was opened.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// A path of something in it that leads through the descriptor, for calls that take nothing
-    /// else.
+    /// A path to an entry of the folder that leads through the descriptor, for calls that take only
+    /// paths.
     pub fn by_descriptor(&self, name: &str) -> PathBuf {
         PathBuf::from(format!("/proc/self/fd/{}", self.descriptor.as_raw_fd())).join(name)
     }
@@ -179,14 +179,14 @@ impl Folder {
         Ok(())
     }
 
-    /// A folder in it.
+    /// Opens a subfolder of this folder.
     pub fn folder(&self, name: &str) -> Result<Folder> {
         self.open(OsStr::new(name))
             .during(|| format!("opening {}", self.path.join(name).display()))
     }
 
-    /// A folder in it. A missing folder is made with these permissions, independent of the umask;
-    /// an existing folder keeps its own.
+    /// Opens a subfolder. A missing one is made with these permissions, independent of the umask;
+    /// an existing one keeps its own.
     pub fn make(&self, name: impl AsRef<OsStr>, mode: u32) -> Result<Folder> {
         let name = name.as_ref();
         let failed = || format!("making the folder {}", self.path.join(name).display());
@@ -218,13 +218,13 @@ impl Folder {
         Ok(folder)
     }
 
-    /// Makes this process its owner.
+    /// Makes this process the owner of the folder.
     pub fn take(&self) -> Result<()> {
         fchown(self, Some(geteuid()), None)
             .during(|| format!("taking over the folder {}", self.path.display()))
     }
 
-    /// Names and status of its content.
+    /// Names and status of all entries.
     pub fn entries(&self) -> Result<Vec<(OsString, Stat)>> {
         let failed = || format!("reading the folder {}", self.path.display());
         let list = openat(self, ".", FOLDER, Mode::empty()).during(failed)?;
@@ -245,25 +245,26 @@ impl Folder {
         Ok(entries)
     }
 
-    /// Opens a file of ours for reading and writing, and makes a missing one. Changes no content.
+    /// Opens a file of ours for reading and writing; creates it if it is missing. Does not truncate
+    /// it.
     pub fn open_file(&self, name: &str) -> Result<File> {
         self.file(name, OFlags::RDWR | OFlags::CREATE)
     }
 
-    /// Makes a file; one of this name is an error.
+    /// Creates a file; an existing file of this name is an error.
     pub fn create_file(&self, name: &str) -> io::Result<File> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         Ok(openat(self, name, flags, Mode::from_raw_mode(0o600))?.into())
     }
 
-    /// Opens a file of ours in it for reading.
+    /// Opens a file of ours for reading.
     pub fn read_file(&self, name: &str) -> Result<File> {
         self.file(name, OFlags::RDONLY)
     }
 
     fn file(&self, name: &str, flags: OFlags) -> Result<File> {
         let path = self.path.join(name);
-        // Opening a pipe of another user would block.
+        // Without NONBLOCK, opening a pipe of another user would block.
         let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
         let file = match openat(self, name, flags, Mode::from_raw_mode(0o600)) {
             Err(Errno::LOOP) => return Err(refused(&path, "a link", "remove it")),
@@ -274,7 +275,7 @@ impl Folder {
         Ok(file.into())
     }
 
-    /// Renames a file in it, and replaces a file of the new name.
+    /// Renames a file, and replaces a file that has the new name.
     pub fn rename(&self, from: &str, to: &str) -> io::Result<()> {
         Ok(renameat(self, from, self, to)?)
     }
@@ -284,12 +285,12 @@ impl Folder {
         Ok(rustix::fs::fsync(self)?)
     }
 
-    /// Removes a file or link in it; a missing one is no error.
+    /// Removes a file or link; a missing one is no error.
     pub fn remove_file(&self, name: impl AsRef<OsStr>) -> io::Result<()> {
         if_there(unlinkat(self, name.as_ref(), AtFlags::empty()))
     }
 
-    /// Removes a folder in it and its content; a missing one is no error. Removes a link, not its
+    /// Removes a subfolder with its content; a missing one is no error. Removes a link, not its
     /// target.
     pub fn remove_all(&self, name: impl AsRef<OsStr>) -> io::Result<()> {
         self.remove_to_depth(name.as_ref(), MAX_DEPTH)
@@ -323,7 +324,7 @@ impl AsFd for Folder {
     }
 }
 
-/// Refuses everything but a plain file of this process's user with one name.
+/// Refuses everything except a plain file of this process's user without further hard links.
 pub fn check_file(path: &Path, status: &Stat) -> Result<()> {
     let is_file = FileType::from_raw_mode(status.st_mode) == FileType::RegularFile;
     if is_file && status.st_uid == geteuid().as_raw() && status.st_nlink == 1 {

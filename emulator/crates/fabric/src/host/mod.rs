@@ -1,10 +1,10 @@
-//! This host: its network namespaces, processes, processors and interfaces, and what its kernel
-//! supports.
+//! This host: its network namespaces, processes, processors and interfaces, and the features of its
+//! kernel.
 //!
-//! `belonging` proves that a process is of a run. `namespace`, `process` and `strays` make, find
-//! and end what a run needs. `clock`, `processors`, `probe` and `underlay` measure. `folder` opens
-//! and removes without following links. `ethtool` sets offloads, `packet_socket` sends and receives
-//! frames.
+//! `belonging` proves that a process is of a run. `namespace` and `process` make, find and end
+//! namespaces and processes of runs, `strays` ends leftovers of containers. `clock`, `processors`,
+//! `probe` and `underlay` measure. `folder` opens and removes without following links. `ethtool`
+//! sets offloads, `packet_socket` sends and receives frames.
 //!
 //! Not here: anything about runs or networks, and netlink, which has its own folder.
 

@@ -15,26 +15,26 @@ use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 use crate::error::{During, FabricError, Result};
 
-/// The folder of names, the same as that of `ip netns`.
+/// The folder of namespace names, shared with `ip netns`.
 pub const NAMES: &str = "/run/netns";
 
-/// A network namespace, which exists as long as this is held.
+/// A network namespace, which exists at least as long as this value.
 #[derive(Debug)]
 pub struct Namespace {
     link: OwnedFd,
 }
 
-/// Identifies a namespace as long as it exists.
+/// Identifies a namespace while the namespace exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 pub struct NamespaceId {
     /// Device of the namespace file system.
     pub device: u64,
-    /// Inode there; reused when the namespace is gone.
+    /// Inode there; another namespace may reuse it later.
     pub inode: u64,
 }
 
 impl NamespaceId {
-    /// Reads the path of a namespace; none for a missing path.
+    /// The namespace at a path; `None` if the path is missing.
     pub fn at(path: &Path) -> Option<NamespaceId> {
         let status = fs::metadata(path).ok()?;
         Some(NamespaceId {
@@ -45,17 +45,17 @@ impl NamespaceId {
 }
 
 impl Namespace {
-    /// The namespace of a process.
+    /// Opens the network namespace of a process.
     pub fn of_process(pid: u32) -> Result<Namespace> {
         Namespace::open(Path::new(&format!("/proc/{pid}/ns/net")))
     }
 
-    /// The namespace of this name.
+    /// Opens the namespace with this name.
     pub fn named(name: &str) -> Result<Namespace> {
         Namespace::open(&path_of(name))
     }
 
-    /// The namespace the caller is in.
+    /// Opens the namespace of the calling thread.
     pub fn current() -> Result<Namespace> {
         Namespace::open(Path::new("/proc/thread-self/ns/net"))
     }
@@ -85,12 +85,12 @@ impl Namespace {
         Namespace::current()
     }
 
-    /// The same in another thread: the caller stays where it is.
+    /// Does the same in another thread, so that the caller stays in its namespace.
     pub fn create(name: &str) -> Result<Namespace> {
         in_own_thread(|| Namespace::create_and_enter(name))
     }
 
-    /// Which one it is.
+    /// Returns the identity of the namespace.
     pub fn id(&self) -> Result<NamespaceId> {
         let status = rustix::fs::fstat(&self.link).during(|| "looking at a namespace".to_owned())?;
         Ok(NamespaceId {
@@ -107,7 +107,7 @@ impl Namespace {
         })
     }
 
-    /// Moves the calling thread inside for the rest of its life.
+    /// Moves the calling thread into the namespace for the rest of the thread's life.
     pub fn enter(&self) -> Result<()> {
         move_into_link_name_space(self.link.as_fd(), Some(LinkNameSpaceType::Network))
             .during(|| "entering a namespace".to_owned())
@@ -131,7 +131,7 @@ fn path_of(name: &str) -> PathBuf {
     Path::new(NAMES).join(name)
 }
 
-/// Prepares the folder of names as `ip netns` does: as a shared mount.
+/// Prepares the folder of names as `ip netns` does: as a shared mount point.
 pub fn prepare_names() -> Result<()> {
     fs::create_dir_all(NAMES).during(|| format!("making {NAMES}"))?;
     let shared = MountPropagationFlags::SHARED | MountPropagationFlags::REC;
@@ -143,7 +143,8 @@ pub fn prepare_names() -> Result<()> {
         .during(|| format!("sharing {NAMES}"))
 }
 
-/// The namespace of a name; `None` if the name is missing or was never bound to a namespace.
+/// The identity of the namespace with this name; `None` if the name is missing or was never bound
+/// to a namespace.
 pub fn id_of_name(name: &str) -> Option<NamespaceId> {
     let status = rustix::fs::stat(path_of(name)).ok()?;
     let magic = rustix::fs::statfs(path_of(name)).ok()?.f_type;
@@ -180,8 +181,8 @@ pub fn names_with_prefix(prefix: &str) -> Vec<String> {
     names
 }
 
-/// Writes one value under `/proc/sys/net` of the namespace the calling thread is in.
-/// A setting that the kernel does not have is no error.
+/// Writes a value under `/proc/sys/net` in the namespace of the calling thread. A setting that the
+/// kernel lacks is no error.
 pub fn set_sysctl(name: &str, value: &str) -> Result<()> {
     match fs::write(Path::new("/proc/sys/net").join(name), value) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(FabricError::system(

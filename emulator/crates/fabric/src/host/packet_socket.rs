@@ -21,11 +21,11 @@ pub enum Frames {
     Contents,
 }
 
-/// Bytes of packets that may wait to leave where somebody else sends: as many as a forwarding in
-/// user space has.
+/// Bytes of packets that may wait for sending if another process sends: as many as in a node that
+/// forwards packets.
 const WAITING_BYTES: usize = 4 << 20;
 
-/// Everybody on a link.
+/// The broadcast address of a link.
 const EVERYBODY: [u8; 6] = [0xff; 6];
 
 /// Sends and receives frames of one type.
@@ -42,7 +42,7 @@ impl AsFd for PacketSocket {
 }
 
 impl PacketSocket {
-    /// Opens one in the namespace that the calling thread is in. It never blocks.
+    /// Opens a non-blocking socket in the namespace of the calling thread.
     pub fn open(frames: Frames, ether_type: u16) -> Result<PacketSocket> {
         let kind = match frames {
             Frames::Whole => libc::SOCK_RAW,
@@ -52,7 +52,7 @@ impl PacketSocket {
         // SAFETY: the call takes numbers only.
         let number = unsafe { libc::socket(libc::AF_PACKET, kind, i32::from(ether_type.to_be())) };
         Errno::result(number).during(|| format!("opening a socket for frames of type {ether_type:#06x}"))?;
-        // SAFETY: the descriptor is new and nobody else's.
+        // SAFETY: the descriptor is new, so nothing else owns it.
         let descriptor = unsafe { OwnedFd::from_raw_fd(number) };
         Ok(PacketSocket {
             descriptor,
@@ -60,7 +60,7 @@ impl PacketSocket {
         })
     }
 
-    /// Opens one that gets nothing, by which whole frames are sent: to hand it to somebody else.
+    /// Opens a socket that receives nothing and sends whole frames, for handing to another process.
     pub fn open_to_send() -> Result<PacketSocket> {
         let socket = PacketSocket::open(Frames::Whole, 0)?;
         setsockopt(&socket.descriptor, sockopt::SndBufForce, &WAITING_BYTES)
@@ -68,7 +68,7 @@ impl PacketSocket {
         Ok(socket)
     }
 
-    /// A number that no other socket of this host ever has.
+    /// The kernel's cookie of the socket, unique on this host.
     pub fn cookie(&self) -> Result<u64> {
         rustix::net::sockopt::socket_cookie(&self.descriptor)
             .during(|| "reading a socket's number".to_owned())

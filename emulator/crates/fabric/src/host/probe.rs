@@ -1,4 +1,4 @@
-//! Tests in a separate namespace which features this host supports, with a reason for each
+//! Tests in a separate namespace which features this host supports. Gives a reason for each
 //! unsupported one.
 
 use std::collections::BTreeMap;
@@ -41,7 +41,7 @@ pub struct Probe {
     pub version: &'static str,
     /// The kernel's release.
     pub kernel: String,
-    /// Whether this process is root; nothing else is possible without it.
+    /// Whether this process is root; without it, nothing works.
     pub root: bool,
     /// Network namespaces and links in them.
     pub namespaces: bool,
@@ -57,12 +57,12 @@ pub struct Probe {
     pub vxlan: bool,
     /// Dropping packets of others that are sent to the tunnels.
     pub strangers: bool,
-    /// Whether the kernel selects the next hop that we compute for a flow; otherwise no paths are
+    /// Whether the kernel selects the next hop that we compute for a flow. Otherwise no paths are
     /// reported where switches are routers.
     pub path_hash: bool,
     /// Packets encapsulated with lists of relays, which detours need.
     pub detours: bool,
-    /// Reading how much waits at a port as a packet leaves by it.
+    /// Reading the queue length of a port when a packet leaves by it.
     pub queue_read: bool,
     /// Connections over several paths at once.
     pub mptcp: bool,
@@ -71,13 +71,13 @@ pub struct Probe {
 }
 
 impl Probe {
-    /// Whether a run with forwarding in the kernel is possible.
+    /// Whether a run with forwarding in the kernel can work here.
     pub fn can_emulate(&self) -> bool {
         self.root && self.namespaces && self.bridges && self.htb && self.ebpf
     }
 }
 
-/// Tests all features.
+/// Tests all features of this host.
 pub fn probe() -> Probe {
     let mut reasons = BTreeMap::new();
     let mut note = |name: &'static str, result: Result<()>| match result {
@@ -107,15 +107,15 @@ pub fn probe() -> Probe {
     }
 }
 
-/// Tests what a run needs, but not the programs of chips, which the kernel takes seconds of a
-/// processor to verify: every test of networks begins with it.
+/// Tests the features that a run needs, except the programs of chips: the kernel takes seconds of a
+/// processor to verify those, and every test of networks calls this first.
 pub fn try_without_chips() -> Result<()> {
     in_scratch_namespace(try_bridge)?;
     in_scratch_namespace(try_shaping)?;
     try_programs(|object| object.own_tables.is_none())
 }
 
-/// Number of processors.
+/// Number of processors of this host.
 pub fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, |count| count.get())
 }
@@ -128,22 +128,22 @@ pub fn memory_free_bytes() -> u64 {
     kibibytes.map_or(0, |kibibytes| kibibytes * 1024)
 }
 
-/// Whether links can delay packets here; tried once.
+/// Whether links can delay packets here. The result is cached.
 pub fn has_netem() -> bool {
     static NETEM: OnceLock<bool> = OnceLock::new();
     *NETEM.get_or_init(|| in_scratch_namespace(|socket| try_queue(socket, "netem")).is_ok())
 }
 
-/// Whether paths through routers can be computed here; tried once.
+/// Whether paths through routers can be computed here. The result is cached.
 pub fn knows_hash() -> bool {
     static HASH: OnceLock<bool> = OnceLock::new();
     *HASH.get_or_init(|| in_scratch_namespace(try_hash).is_ok())
 }
 
-/// Checks that packets can go by detours here; tried once.
+/// Checks that packets can take detours here. The result is cached.
 ///
 /// # Errors
-/// What the kernel refuses.
+/// The operation that the kernel refuses.
 pub fn check_detours() -> Result<()> {
     static DETOURS: OnceLock<Option<String>> = OnceLock::new();
     let refused = DETOURS.get_or_init(|| {
@@ -159,10 +159,10 @@ pub fn check_detours() -> Result<()> {
     }
 }
 
-/// Checks that flows can be MPTCP here; tried once.
+/// Checks that flows can use MPTCP here. The result is cached.
 ///
 /// # Errors
-/// What the kernel refuses.
+/// The operation that the kernel refuses.
 pub fn check_mptcp() -> Result<()> {
     static MPTCP: OnceLock<Option<String>> = OnceLock::new();
     let refused = MPTCP.get_or_init(|| {
@@ -250,7 +250,7 @@ fn try_queue(socket: &mut Netlink, kind: &str) -> Result<()> {
     socket.run(&mut batch, no_excuse)
 }
 
-/// The rules of a run on two hosts.
+/// Tests the packet filter's rules of a run on two hosts.
 fn try_rules() -> Result<()> {
     let underlays = vec![Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2)];
     let hosts = Hosts {
@@ -279,7 +279,7 @@ fn try_tunnel(socket: &mut Netlink) -> Result<()> {
     socket.run(&mut batch, no_excuse)
 }
 
-/// Makes one of each kind of next hop and route that detours need.
+/// Tests one of each kind of next hop and route that detours need.
 fn try_detours(socket: &mut Netlink) -> Result<()> {
     if !namespace::has_sysctl("ipv6/conf/all/forwarding") {
         return Err(FabricError::unsupported("this kernel has no IPv6", "load it"));
@@ -304,7 +304,7 @@ fn try_detours(socket: &mut Netlink) -> Result<()> {
     socket.run(&mut batch, no_excuse)
 }
 
-/// Has the kernel leave subflows to us, and talks to its MPTCP.
+/// Tests that the kernel leaves subflows to us, and that its MPTCP answers.
 fn try_mptcp() -> Result<()> {
     if !namespace::has_sysctl("mptcp/enabled") {
         let fix = "use one with CONFIG_MPTCP";
@@ -315,7 +315,7 @@ fn try_mptcp() -> Result<()> {
     PathManager::open().map(drop)
 }
 
-/// Compares our hash with the kernel's routes of flows through a group of two next hops with
+/// Compares our hash with the kernel's choice of routes through a group of two next hops with
 /// unequal weights.
 fn try_hash(socket: &mut Netlink) -> Result<()> {
     const SEED: u32 = 0x5eed;
@@ -378,7 +378,7 @@ fn try_hash(socket: &mut Netlink) -> Result<()> {
     Ok(())
 }
 
-/// Loads the objects of all protocols, each on separate interfaces: a hook takes one program.
+/// Loads the objects of all protocols, each on separate interfaces, since a hook takes one program.
 fn try_programs(is_tried: impl Fn(KernelObject) -> bool) -> Result<()> {
     let forwardings = PROTOCOLS.iter().flat_map(|entry| entry.forwardings);
     for forwarding in forwardings {

@@ -1,4 +1,5 @@
-//! Processes of nodes: started in a namespace, watched, ended, and found after a crash.
+//! Processes of nodes: starting them in a namespace, watching and ending them, and finding them
+//! after a crash.
 
 use std::fs::{self, File};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -22,7 +23,7 @@ use crate::names::RunId;
 /// The user `nobody`: a node that we start needs no privilege.
 pub const NOBODY: u32 = 65_534;
 
-/// A watched process. While it has not ended, its number is no other's.
+/// A watched process. Its process id is not reused while it has not ended.
 #[derive(Debug)]
 pub struct Process {
     /// Process id.
@@ -47,8 +48,8 @@ impl Process {
     }
 
     /// Starts a node inside a namespace as the user `nobody`, without any capability, or with only
-    /// NET_RAW if it forwards packets itself (`raw_sockets`). Its socket is `fabric.sock` in
-    /// `folder`.
+    /// NET_RAW if it forwards packets itself (`raw_sockets`). The node connects to the socket
+    /// `fabric.sock` in `folder`.
     pub fn start_node(
         program: &Path,
         run: &RunId,
@@ -57,7 +58,7 @@ impl Process {
         raw_sockets: bool,
     ) -> Result<Process> {
         let failed = || format!("starting {}", program.display());
-        // Opened here: the user `nobody` may not read the folders that lead there.
+        // Opened before the user changes: `nobody` may have no access to the folders of the path.
         let file = File::open(program).during(failed)?;
         let mut command = Command::new(format!("/proc/self/fd/{}", file.as_raw_fd()));
         command
@@ -83,13 +84,13 @@ impl Process {
         Ok(process)
     }
 
-    /// Ends it at once.
+    /// Sends SIGKILL to the process.
     pub fn kill(&self) {
-        // It may have ended by itself.
+        // The process may already have ended, so a failure is ignored.
         let _ = pidfd_send_signal(&self.descriptor, Signal::KILL);
     }
 
-    /// Whether it has ended.
+    /// Whether the process has ended.
     pub fn has_ended(&self) -> bool {
         let now = Timespec {
             tv_sec: 0,
@@ -98,7 +99,7 @@ impl Process {
         poll(&mut [PollFd::new(&self.descriptor, PollFlags::IN)], Some(&now)) != Ok(0)
     }
 
-    /// Pauses or resumes it.
+    /// Pauses or resumes the process.
     pub fn freeze(&self, frozen: bool) {
         let _ = pidfd_send_signal(&self.descriptor, if frozen { Signal::STOP } else { Signal::CONT });
     }
@@ -136,7 +137,7 @@ pub fn kill_marked(run: &RunId, namespaces: &[NamespaceId]) -> usize {
     })
 }
 
-/// Ends the processes that `holds` accepts by their folder in `/proc`.
+/// Ends the processes that `holds` accepts; `holds` gets a process's folder in `/proc`.
 pub(super) fn kill_where(holds: impl Fn(&Path) -> Option<bool>) -> usize {
     let mut killed = 0;
     for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
@@ -147,7 +148,7 @@ pub(super) fn kill_where(holds: impl Fn(&Path) -> Option<bool>) -> usize {
         else {
             continue;
         };
-        // Opened first, so that the number cannot be reused in between.
+        // Watched before the test, so that its process id cannot be reused in between.
         if let Ok(process) = Process::watch(pid)
             && holds(&entry.path()) == Some(true)
         {

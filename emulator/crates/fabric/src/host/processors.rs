@@ -1,7 +1,8 @@
 //! Utilisation of the host's processors, and a run's share of it.
 //!
-//! The kernel samples busy time every 4 ms, which is too coarse for small differences, but it
-//! measures idle time. Busy time is therefore computed as total time minus idle time. `[measured]`
+//! The kernel only samples busy time, every 4 ms, which is too coarse for small differences. It
+//! measures idle time exactly. Busy time is therefore computed as total time minus idle time.
+//! `[measured]`
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -25,13 +26,13 @@ pub struct Processors {
 }
 
 impl Processors {
-    /// Counts from now on.
+    /// Starts counting at this moment.
     pub fn start() -> Processors {
         let text = fs::read_to_string("/proc/stat").unwrap_or_default();
         let lines = text.lines().filter(|line| line.starts_with("cpu"));
         Processors {
             table: File::open("/proc/stat").ok(),
-            // The first line is the sum of all.
+            // The first line is the sum of all processors, so it does not count.
             count: lines.count().saturating_sub(1).max(1),
             idle_ticks: idle_ticks(&text),
             at: Instant::now(),
@@ -70,8 +71,8 @@ impl Processors {
 /// the kernel's networking.
 ///
 /// The kernel charges networking, which runs in software interrupts, to the process that they
-/// interrupt. Therefore the total of all interrupts is used, including those of other runs and
-/// programs. A process that ends between two calls is missed.
+/// interrupt. Therefore all time in interrupts counts as the run's, including that of other runs
+/// and programs. A process that ends between two calls is missed.
 #[derive(Debug, Default)]
 pub struct OwnTime {
     known: BTreeMap<u32, Known>,
@@ -144,7 +145,8 @@ impl OwnTime {
     }
 }
 
-/// Processor time of a process and its threads, in hundredths of a second; `None` if it has ended.
+/// Processor time of a process with its threads, in hundredths of a second; `None` if the process
+/// has ended.
 pub fn processor_ticks(pid: u32) -> Option<u64> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The second field is the program's name, which may hold anything; the last parenthesis ends
@@ -252,7 +254,7 @@ mod tests {
             std::hint::black_box(began);
         }
         let busy = processors.busy();
-        // One of them at least was busy all the time.
+        // At least one of the processors was busy all the time.
         assert!(
             busy >= 0.9 / processors.count as f64 && busy <= 1.0,
             "{busy} of {}",

@@ -8,11 +8,10 @@ use rustix::thread::{CpuSet, sched_setaffinity};
 /// Lowest real-time priority, above all normal programs.
 const PRIORITY: libc::c_int = 1;
 
-/// Has the calling thread run as soon as it is woken, before any program of the usual kind. It must
-/// work little and sleep. Whether the kernel grants it.
+/// Gives the calling thread real-time priority: once woken, it runs before all normal programs.
+/// Such a thread must sleep most of the time. Returns whether the kernel allows it.
 pub fn run_at_once() -> bool {
-    // SAFETY: the structure has no other fields that mean anything here, and the call reads it
-    // alone.
+    // SAFETY: the structure has no other relevant fields, and the call only reads it.
     unsafe {
         let mut wanted: libc::sched_param = std::mem::zeroed();
         wanted.sched_priority = PRIORITY;

@@ -20,7 +20,7 @@ use crate::names::RunId;
 const CONTROL_GROUPS: &str = "/sys/fs/cgroup";
 /// Levels of control groups that are searched; engines use at most four.
 const MAX_DEPTH: usize = 8;
-/// Maximum number of scans of a container for processes that started in the meantime.
+/// Maximum number of scans of a container for processes that started during the previous scan.
 const MAX_LOOKS: usize = 8;
 /// The kernel needs a moment to empty the group of a process that was killed.
 const EMPTY_WITHIN: Duration = Duration::from_secs(2);
@@ -41,8 +41,8 @@ impl TryFrom<String> for ContainerId {
 }
 
 /// Ends the shims and processes of these containers and removes their control groups. Skips
-/// containers without proof that they are of this run, and those of servers that a fabric still
-/// has: this fabric removes a run first, and of another fabric's runs it ends nothing.
+/// containers without proof that they belong to this run, and containers of servers that a fabric
+/// still runs: this fabric removes a run's servers first, and never touches runs of other fabrics.
 pub fn remove_strays(run: &RunId, containers: &[ContainerId]) {
     if containers.is_empty() {
         return;
@@ -68,7 +68,7 @@ struct Proofs {
     /// Groups with a marked process, as in `/proc/PID/cgroup`. The whole path, since users can name
     /// their own groups after containers of other users.
     groups: BTreeSet<String>,
-    /// Networks of servers that are no strays.
+    /// Network namespaces of servers that a fabric still runs.
     served: BTreeSet<NamespaceId>,
 }
 
@@ -98,20 +98,20 @@ impl Proofs {
         proofs
     }
 
-    /// Whether they cover the process with this folder in `/proc`.
+    /// Whether these proofs cover the process with this folder in `/proc`.
     fn hold(&self, run: &RunId, folder: &Path) -> bool {
         is_in_group_of(folder, &self.by_shim)
             || (is_shim_of(folder, &self.by_shim) && self.is_stray_shim(folder, run))
             || self.groups.contains(&text_of(folder, "cgroup"))
     }
 
-    /// Whether a process is in the network of a server that is no stray.
+    /// Whether a process is in the network namespace of a server that a fabric still runs.
     fn is_served(&self, folder: &Path) -> bool {
         NamespaceId::at(&folder.join("ns/net")).is_some_and(|id| self.served.contains(&id))
     }
 
-    /// Whether a shim is root's and starts a container with the mark of a run, which no fabric
-    /// has. Its working folder has the container's description. `[OCI runtime]`
+    /// Whether a process is a shim of root that starts a container with the mark of a run that no
+    /// fabric has. The shim's working folder has the container's description. `[OCI runtime]`
     fn is_stray_shim(&self, folder: &Path, run: &RunId) -> bool {
         let is_roots = fs::metadata(folder).is_ok_and(|status| status.uid() == geteuid().as_raw());
         let described = fs::read(folder.join("cwd/config.json")).unwrap_or_default();
@@ -157,16 +157,16 @@ fn is_group_name(name: &str, containers: &[ContainerId]) -> bool {
     containers.iter().any(|container| container.0 == id)
 }
 
-/// The part of a control group's name that identifies the container: `ID`, or, by systemd,
+/// The container id in the name of a control group: the name itself (`ID`), or by systemd
 /// `docker-ID.scope`, `cri-containerd-ID.scope`, `crio-ID.scope`.
 fn id_in(name: &str) -> &str {
     let scope = name.strip_suffix(".scope");
     scope.and_then(|name| name.rsplit('-').next()).unwrap_or(name)
 }
 
-/// A process in each of these containers, by server: its first, as the container itself counts.
-/// They are found by their control groups, so that no socket of a container runtime is needed; it
-/// takes the machine's process numbers (`hostPID` of a pod).
+/// The first process in each of these containers, by server: the one with number 1 inside the
+/// container. Found by their control groups, so that no socket of a container runtime is needed;
+/// requires the host's process ids (`hostPID` of a pod).
 pub fn processes_of(containers: &BTreeMap<u32, ContainerId>) -> error::Result<BTreeMap<u32, u32>> {
     let wanted: BTreeMap<&str, u32> = containers
         .iter()
@@ -201,7 +201,8 @@ pub fn processes_of(containers: &BTreeMap<u32, ContainerId>) -> error::Result<BT
 }
 
 /// Calls `act` for each process of this container in this network namespace, including processes
-/// that start meanwhile. Processes in other network namespaces do not belong to the caller.
+/// that start meanwhile. Skips processes in other network namespaces: they do not belong to the
+/// caller.
 pub fn each_process(container: &ContainerId, network: NamespaceId, act: impl Fn(&Process)) {
     let mut seen = BTreeSet::new();
     for _ in 0..MAX_LOOKS {
@@ -211,7 +212,7 @@ pub fn each_process(container: &ContainerId, network: NamespaceId, act: impl Fn(
             if seen.contains(&pid) || !is_in_group_of(&folder, std::slice::from_ref(container)) {
                 continue;
             }
-            // Opened first, so that the number cannot be reused in between.
+            // Watched before the test, so that its process id cannot be reused in between.
             let Ok(process) = Process::watch(pid) else {
                 continue;
             };
@@ -227,7 +228,7 @@ pub fn each_process(container: &ContainerId, network: NamespaceId, act: impl Fn(
     }
 }
 
-/// The numbers of all processes.
+/// Process ids of all processes.
 fn processes() -> impl Iterator<Item = u32> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())

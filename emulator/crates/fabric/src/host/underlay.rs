@@ -1,9 +1,8 @@
 //! The network between hosts: checks that this host has the caller's address for it, and determines
 //! the MTU.
 //!
-//! A tunnel's packets are never fragmented: the kernel does not fragment packets with "don't
-//! fragment" set, as ours have, and with fragments a run would measure reassembly. So the underlay
-//! has to carry a whole packet.
+//! A tunnel's packets must not be fragmented: they have "don't fragment" set, and with fragments a
+//! run would measure reassembly. So the underlay must carry a whole packet.
 
 use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
 

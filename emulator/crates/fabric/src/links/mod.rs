@@ -1,7 +1,7 @@
 //! The links of a run: the interface of a kind of link, and the network interface of each end.
 //!
 //! One file per kind: a veth pair if both ends are on this host, a veth pair and a VXLAN tunnel if
-//! one is on another host. Everything here is pure: it adds requests, which `kernels` sends. Only
+//! one is on another host. The functions are pure: they add requests, which `kernels` sends. Only
 //! `strangers`, which keeps packets of others out of the tunnels, has its own socket.
 //!
 //! Not here: ports of servers once their link exists (`servers/`), and the effects of faults on
@@ -22,19 +22,19 @@ use crate::network::{Network, Place};
 pub use strangers::Strangers;
 pub use vxlan::{add_link_bridges, add_tunnels};
 
-/// Packets a link with delay may hold: 10 s of full packets at 100 Mb/s and MTU 9000.
+/// Packets that a link with added delay may hold: 10 s of full packets at 100 Mb/s and MTU 9000.
 const DELAYED_QUEUE_PACKETS: u32 = 14_000;
 
-/// A namespace of a run on this host.
+/// A namespace of a run on this host, without the external network's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Site {
-    /// A room of switches, by number.
+    /// A namespace of switches, by number.
     Room(usize),
-    /// A server's, by index.
+    /// The namespace of a server, by index.
     Server(usize),
 }
 
-/// Requests by the namespace that they are for.
+/// Requests, grouped by the namespace that gets them.
 #[derive(Debug, Default)]
 pub struct Requests(pub BTreeMap<Site, Batch>);
 
@@ -45,26 +45,26 @@ impl Requests {
     }
 }
 
-/// The two steps in which a link is made. The second follows when the first has been carried out in
-/// every namespace.
+/// The two steps of making links. The second step starts once the first is complete in every
+/// namespace.
 #[derive(Debug, Default)]
 pub struct Steps {
-    /// Makes the interfaces.
+    /// Makes the interfaces of links.
     pub make: Requests,
     /// Attaches, sets up and shapes the ends at switches. Servers' ports are set up with their
     /// servers.
     pub finish: Requests,
 }
 
-/// Gives the namespace of a site.
+/// Returns the namespace of a site.
 pub type NamespaceOf<'a> = &'a dyn Fn(Site) -> BorrowedFd<'a>;
 
 /// A kind of link.
 pub trait LinkKind: Sync {
-    /// The namespace that has an end.
+    /// The site that has an end of a link.
     fn site(&self, network: &Network, link: usize, end: usize) -> Site;
 
-    /// Makes the link.
+    /// Adds the requests that make the link.
     fn make(&self, steps: &mut Steps, network: &Network, link: usize, namespace_of: NamespaceOf<'_>);
 
     /// Whether an end limits its rate and counts its packets. Other ends forward packets that have

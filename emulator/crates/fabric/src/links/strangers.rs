@@ -1,9 +1,10 @@
-//! Keeps packets of others out of the tunnels: their UDP port takes what anybody sends. `[ours]`
+//! Keeps foreign packets out of the tunnels, whose UDP port accepts packets of any sender. `[ours]`
 //!
-//! Packets for the run's VXLAN numbers pass only from its other hosts, and by the interface of the
-//! route there. No process of this host may send such packets, nor anybody else through this host,
-//! so that a user of one host cannot pass for it at another. Root on the network between the hosts
-//! still can: against that, give the hosts addresses of a WireGuard network.
+//! Packets with the run's VXLAN numbers pass only if they come from the run's other hosts, through
+//! the interface of the route there. No process of this host may send such packets, and this host
+//! forwards none but theirs, so that a user of one host cannot impersonate it at another. Root on
+//! the network between the hosts still can: against that, give the hosts addresses of a WireGuard
+//! network.
 
 use std::ops::Range;
 
@@ -13,7 +14,7 @@ use crate::network::Network;
 use crate::network::hosts::Hosts;
 
 const COUNTER: &str = "dropped";
-/// Where the VXLAN number is, in bytes from the start of the UDP header.
+/// Position of the VXLAN number, in bytes from the start of the UDP header.
 const VNI_AT: u32 = 8 + 4;
 
 /// The rules of a run on this host.
@@ -24,7 +25,7 @@ pub struct Strangers {
 }
 
 impl Strangers {
-    /// Makes the rules for a network on several hosts; `None` for one on this host alone. The
+    /// Makes the rules for a network on several hosts; `None` for a network on this host only. The
     /// calling thread must be in the host's own namespace.
     ///
     /// # Errors
@@ -40,7 +41,7 @@ impl Strangers {
         Strangers::keep_out(network.description.run.as_str(), hosts, vnis).map(Some)
     }
 
-    /// Makes the rules of one run for the VXLAN numbers `vnis`, at least one.
+    /// Makes the rules of a run for the VXLAN numbers `vnis`, which must not be empty.
     ///
     /// # Errors
     /// The kernel has no packet filter, or not all of its parts.

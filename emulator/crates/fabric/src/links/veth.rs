@@ -1,4 +1,4 @@
-//! A link whose ends are both on this host: a veth pair. A link between hosts is made of one too.
+//! A link with both ends on this host: a veth pair. A link between hosts has one on each host too.
 
 use cubeyard_dataplane::address::port_mac;
 
@@ -31,8 +31,8 @@ impl LinkKind for OnOneHost {
     }
 }
 
-/// Makes the veth pair of a link. The namespace of a switch makes it if there is one, so that most
-/// links are in one batch.
+/// Makes the veth pair of a link. If one end is at a switch, the switch's namespace makes the pair,
+/// so that most links are in one batch.
 pub(super) fn make_pair(
     kind: &dyn LinkKind,
     steps: &mut Steps,
@@ -97,7 +97,7 @@ fn attachment(network: &Network, link: usize, end: usize, site: Site) -> (Option
             let kind = switches::kind(network, switch);
             (kind.master(network, switch), kind.ports_are_hosts())
         }
-        // The end of a link between hosts whose server is on the other host.
+        // This end represents a port of a server on another host.
         (Site::Room(_), Place::Server { .. }) => {
             let id = network.description.links[link].id;
             (Some(names::link_bridge_index(id)), false)

@@ -1,9 +1,10 @@
 //! Traffic between hosts: VXLAN tunnels between the parts of a switch, and for links between
 //! servers of two hosts.
 //!
-//! On each of the two hosts such a link is a veth pair from the server's port to a bridge with one
-//! other port, the tunnel. The bridge's end of the pair represents the port of the other server. It
-//! goes down with that port, so that this server loses its carrier as it would with one cable.
+//! A link between servers of two hosts consists of a veth pair on each host, from the server's port
+//! to a bridge whose only other port is the tunnel. The bridge's end of the pair represents the
+//! port of the other server and goes down with it, so that this server loses its carrier as it
+//! would with a real cable.
 
 use std::os::fd::BorrowedFd;
 
@@ -36,14 +37,13 @@ impl LinkKind for BetweenHosts {
     }
 
     fn is_shaped(&self, network: &Network, link: usize, end: usize) -> bool {
-        // The sending host has limited and counted the packets that arrive by the tunnel.
+        // Packets that arrive by the tunnel were limited and counted by the sending host.
         matches!(self.site(network, link, end), Site::Server(_))
     }
 }
 
-/// Adds the tunnels to other hosts. `make` is for this host's own namespace, on whose network the
-/// tunnels' packets travel; `join`, afterwards, is for the shared room of switches, whose namespace
-/// is `room`.
+/// Adds the tunnels to other hosts. `make` runs in this host's own namespace, whose network carries
+/// the tunnels' packets. `join` runs afterwards in the shared namespace of switches, `room`.
 pub fn add_tunnels(make: &mut Batch, join: &mut Batch, network: &Network, room: BorrowedFd<'_>) {
     let Some(hosts) = &network.description.hosts else {
         return;
@@ -106,11 +106,11 @@ struct Tunnel {
     name: String,
     index: u32,
     mac: Mac,
-    /// The interface of the switch, or of the bridge of a link, that it is a port of.
+    /// Interface number of the bridge that the tunnel joins: a switch, or the bridge of a link.
     bridge: u32,
 }
 
-/// The bridges of links between hosts, each between a server's port and a tunnel.
+/// Adds the bridges of links between hosts, each between a server's port and a tunnel.
 pub fn add_link_bridges(batch: &mut Batch, network: &Network) {
     for (at, link) in network.description.links.iter().enumerate() {
         if network.division.remote_end(at).is_some() {

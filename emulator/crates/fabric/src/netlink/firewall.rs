@@ -1,5 +1,6 @@
-//! The kernel's packet filter, like `nft`: a table of this process alone, which the kernel removes
-//! when its socket closes. `[man 8 nft, linux/netfilter/nf_tables.h]`
+//! The kernel's packet filter, as `nft` configures it: a table that belongs to this process, and
+//! which the kernel removes when the process's socket closes. `[man 8 nft,
+//! linux/netfilter/nf_tables.h]`
 
 use super::message::{ACK, APPEND, Attributes, Batch, CREATE, attributes};
 use super::socket::{Netlink, no_excuse};
@@ -13,7 +14,7 @@ const NEW_CHAIN: u16 = SUBSYSTEM << 8 | 3;
 const NEW_RULE: u16 = SUBSYSTEM << 8 | 6;
 const NEW_OBJECT: u16 = SUBSYSTEM << 8 | 18;
 const GET_OBJECT: u16 = SUBSYSTEM << 8 | 19;
-/// Family, version, and a number of the subsystem.
+/// Length of a message's fixed part: family, version, and a number of the subsystem.
 const HEADER_BYTES: usize = 4;
 const IPV4: u8 = 2;
 
@@ -45,7 +46,7 @@ const DATA_VERDICT: u16 = 2;
 const VERDICT_CODE: u16 = 1;
 const VERDICT_CHAIN: u16 = 2;
 
-/// The register that verdicts go to, and the one for values.
+/// Registers of the kernel's rules: for verdicts, and for values.
 const TO_VERDICT: u32 = 0;
 const VALUE: u32 = 1;
 const EQUAL: u32 = 0;
@@ -59,14 +60,14 @@ const ROUTE_OF_SOURCE: u32 = 1;
 const ROUTE_BY_ENTRANCE: u32 = 8;
 const ROUTE_PRESENT: u32 = 32;
 
-/// Where a chain sees packets.
+/// The kernel's hook of a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// Packets to this host.
+    /// Packets that arrive for this host.
     In,
-    /// Packets that it forwards.
+    /// Packets that this host forwards.
     Through,
-    /// Packets that its programs send.
+    /// Packets that programs of this host send.
     Out,
 }
 
@@ -83,30 +84,30 @@ impl Way {
 /// A condition of a rule.
 #[derive(Clone, Debug)]
 pub enum Match {
-    /// UDP to this port.
+    /// UDP to this destination port.
     UdpTo(u16),
-    /// The bytes from this place of the transport header are between these, both included.
+    /// The bytes at this offset of the transport header are within these limits, both included.
     Between(u32, Vec<u8>, Vec<u8>),
-    /// An IP packet from this address.
+    /// IPv4 source address of the packet.
     From([u8; 4]),
-    /// The route back to the sender leaves by the interface that the packet came by.
+    /// The packet came in by the interface that the route to its sender uses.
     CameByItsRoute,
-    /// A process of this network namespace sent it by a socket.
+    /// The packet was sent by a socket of this network namespace.
     FromSocket,
 }
 
 /// The action of a rule on a packet that meets its conditions.
 #[derive(Clone, Copy, Debug)]
 pub enum Then<'a> {
-    /// The packet passes, and the chain's later rules do not see it.
+    /// The packet is accepted, and the chain's later rules are skipped.
     Accept,
-    /// Drops it, and counts it in this counter.
+    /// The packet is dropped, and counted in this counter.
     CountAndDrop(&'a str),
-    /// Goes to another chain.
+    /// The packet goes through another chain.
     Ask(&'a str),
 }
 
-/// A table with its socket.
+/// A table, with the socket that owns it.
 #[derive(Debug)]
 pub struct Firewall {
     socket: Netlink,
@@ -142,7 +143,7 @@ impl Firewall {
         });
     }
 
-    /// Adds a chain; without a way, only rules lead to it.
+    /// Adds a chain. Without a hook, packets reach it only from rules.
     pub fn add_chain(&mut self, name: &str, way: Option<Way>) {
         self.add(NEW_CHAIN, "a chain", |table, attributes| {
             attributes.put_text(CHAIN_TABLE, table);
@@ -181,7 +182,7 @@ impl Firewall {
         });
     }
 
-    /// Puts all that was added into effect at once, or nothing of it.
+    /// Applies everything that was added, atomically.
     pub fn commit(&mut self) -> Result<()> {
         let mut batch = std::mem::take(&mut self.batch);
         let end = "putting rules of the packet filter into effect";
@@ -189,7 +190,7 @@ impl Firewall {
         self.socket.run_transaction(&mut batch)
     }
 
-    /// How many packets a counter has counted.
+    /// The number of packets in a counter.
     pub fn counted(&mut self, counter: &str) -> Result<u64> {
         let mut batch = Batch::new();
         let purpose = format!("reading the counter {counter} of the packet filter");
@@ -225,13 +226,13 @@ fn header() -> [u8; HEADER_BYTES] {
     [IPV4, 0, 0, 0]
 }
 
-/// The header of a batch's first and last message.
+/// The fixed part of a batch's first and last message.
 fn boundary() -> [u8; HEADER_BYTES] {
     let [high, low] = SUBSYSTEM.to_be_bytes();
     [0, 0, high, low]
 }
 
-/// The packet filter's numbers are in network order.
+/// Adds a number; those of the packet filter are in network byte order.
 fn put_number(attributes: &mut Attributes<'_>, kind: u16, value: u32) {
     attributes.put(kind, &value.to_be_bytes());
 }
@@ -272,7 +273,7 @@ fn put_match(list: &mut Attributes<'_>, condition: &Match) {
             });
             put_equal(list, &[1]);
         }
-        // Without a socket of this namespace there is no user, and the rule does not apply.
+        // Packets without a socket of this namespace have no user, so that the rule does not match.
         Match::FromSocket => put_meta(list, META_SOCKET_USER),
     }
 }

@@ -43,7 +43,7 @@ const IFF_LOWER_UP: u32 = 0x10000;
 const AF_INET: u8 = 2;
 const AF_INET6: u16 = 10;
 pub(super) const NUD_PERMANENT: u16 = 0x80;
-/// A super-packet grows by our header; up to this size it stays within the limit of an IP packet.
+/// Largest super-packet: it grows by our header, and must stay below the limit of an IP packet.
 pub const GSO_MAX_BYTES: u32 = 65_000;
 
 pub(super) fn link_header(family: u8, index: u32, flags: u32, change: u32) -> [u8; 16] {
@@ -58,17 +58,17 @@ pub(super) fn link_header(family: u8, index: u32, flags: u32, change: u32) -> [u
 /// One end of a veth pair.
 #[derive(Clone, Debug)]
 pub struct End<'a> {
-    /// The interface's name.
+    /// Name of the interface.
     pub name: String,
-    /// Its number, which we choose, so that it does not have to be queried.
+    /// Interface number, which we choose, so that it need not be queried.
     pub index: u32,
-    /// Its hardware address.
+    /// Hardware address of the interface.
     pub mac: Mac,
-    /// Whether it uses ARP.
+    /// Whether the interface uses ARP.
     pub arp: bool,
-    /// The bridge that it is a port of.
+    /// The bridge of which it is a port.
     pub bridge: Option<u32>,
-    /// The namespace that it is moved to; absent if it is that of the socket.
+    /// The namespace that gets the interface; `None` for that of the socket.
     pub namespace: Option<BorrowedFd<'a>>,
 }
 
@@ -79,22 +79,22 @@ pub struct Veth<'a> {
     pub near: End<'a>,
     /// The far end.
     pub far: End<'a>,
-    /// Largest IP packet that both carry.
+    /// Largest IP packet on the pair.
     pub mtu: u32,
-    /// Longest super-packet that is sent by either, [`GSO_MAX_BYTES`] at most.
+    /// Longest super-packet that either end sends, at most [`GSO_MAX_BYTES`].
     pub super_packet_bytes: u32,
 }
 
 /// A switch.
 #[derive(Clone, Debug)]
 pub struct Bridge {
-    /// The interface's name.
+    /// Name of the bridge's interface.
     pub name: String,
-    /// Its number.
+    /// Interface number of the bridge.
     pub index: u32,
-    /// Its hardware address.
+    /// Hardware address of the bridge.
     pub mac: Mac,
-    /// Largest IP packet that it carries.
+    /// Largest IP packet on the bridge.
     pub mtu: u32,
 }
 
@@ -116,8 +116,8 @@ fn end_attributes(attributes: &mut Attributes<'_>, end: &End<'_>, mtu: u32, supe
     }
 }
 
-/// Creates a veth pair, with both ends in their bridges. The near end is up. The far end must be
-/// set up afterwards, since the kernel creates it before it has a peer.
+/// Creates a veth pair, and joins both ends to their bridges. The near end is up. The far end must
+/// be set up afterwards: the kernel creates it before it has a peer.
 pub fn add_veth(batch: &mut Batch, veth: &Veth<'_>) {
     let purpose = format!("making the link {} - {}", veth.near.name, veth.far.name);
     let header = end_header(&veth.near, true);
@@ -142,7 +142,7 @@ pub fn add_veth(batch: &mut Batch, veth: &Veth<'_>) {
     }
 }
 
-/// Sets the largest IP packet that an interface carries.
+/// Sets the MTU of an interface.
 pub fn set_mtu(batch: &mut Batch, index: u32, mtu: u32) {
     let purpose = format!("setting the MTU of interface {index}");
     batch.request(
@@ -165,7 +165,7 @@ pub fn join_bridge(batch: &mut Batch, index: u32, bridge: u32) {
     });
 }
 
-/// Makes a bridge that forwards at once, without spanning tree, delay or multicast snooping.
+/// Makes a bridge that forwards immediately, without spanning tree, delay or multicast snooping.
 pub fn add_bridge(batch: &mut Batch, bridge: &Bridge) {
     let purpose = format!("making the switch {}", bridge.name);
     let header = link_header(0, bridge.index, IFF_UP, IFF_UP);
@@ -252,13 +252,13 @@ pub fn link_dump() -> Batch {
 /// An interface, as a link message describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkState {
-    /// Its number.
+    /// Number of the interface.
     pub index: u32,
     /// Name of the interface.
     pub name: String,
-    /// It is up, and so is its peer.
+    /// Whether the interface and its peer are up.
     pub carrier: bool,
-    /// It is being removed.
+    /// Whether the interface is being removed.
     pub removed: bool,
 }
 
@@ -278,7 +278,7 @@ pub fn read_link_state(answer: Answer<'_>) -> Option<LinkState> {
     })
 }
 
-/// Packets received by an interface; `None` if the kernel does not count them. Errors: the
+/// Packets that an interface has received; `None` if the kernel does not count them. Errors: the
 /// interface no longer exists.
 pub fn received_packets(socket: &mut Netlink, index: u32) -> Result<Option<u64>> {
     let mut batch = Batch::new();
@@ -287,7 +287,8 @@ pub fn received_packets(socket: &mut Netlink, index: u32) -> Result<Option<u64>>
     let mut packets = None;
     socket.run_and_read(&mut batch, no_excuse, |answer| {
         if answer.kind == RTM_NEWLINK {
-            // The first counter is that of received packets. `[linux include/uapi/linux/if_link.h]`
+            // The first counter is the one of received packets. `[linux
+            // include/uapi/linux/if_link.h]`
             let counters = answer.attributes(16).find_value(IFLA_STATS64);
             packets = counters.and_then(|counters| Some(u64::from_ne_bytes(*counters.first_chunk()?)));
         }
@@ -302,12 +303,12 @@ pub struct Traffic {
     pub received_bytes: u64,
     /// Bytes sent.
     pub sent_bytes: u64,
-    /// Bytes of IPv6 packets, received and sent: in a routed network these are the packets of
+    /// Bytes of IPv6 packets, received and sent. In a routed network these are the packets on
     /// detours.
     pub wrapped_bytes: [u64; 2],
 }
 
-/// Traffic counters of every interface in a socket's namespace, by the interface's number.
+/// Traffic counters of all interfaces in a socket's namespace, by interface number.
 pub fn traffic(socket: &mut Netlink) -> Result<BTreeMap<u32, Traffic>> {
     let mut all = BTreeMap::new();
     socket.dump(&mut link_dump(), |answer| {
@@ -341,7 +342,7 @@ fn ipv6_bytes(answer: Answer<'_>) -> Option<[u64; 2]> {
     Some(bytes)
 }
 
-/// The kernel's `IPSTATS_MIB` of an interface, words of 8 bytes; `None` where it has no IPv6.
+/// The kernel's `IPSTATS_MIB` of an interface, in words of 8 bytes; `None` where it has no IPv6.
 pub(super) fn ipv6_counters<'a>(answer: &Answer<'a>) -> Option<&'a [u8]> {
     let families = attributes(answer.attributes(16).find_value(IFLA_AF_SPEC)?);
     attributes(families.find_value(AF_INET6)?).find_value(IFLA_INET6_STATS)

@@ -3,26 +3,26 @@
 //! A message is a 16-byte header, a fixed part of its family, then attributes of type, length and
 //! value, each padded to four bytes. `[man 7 netlink, man 7 rtnetlink]`
 
-/// Length of the header every message starts with.
+/// Length of every message's header.
 pub const HEADER_LEN: usize = 16;
 /// An error, or an acknowledgement if its number is zero.
 pub const NLMSG_ERROR: u16 = 2;
-/// The end of a dump.
+/// Marks the end of a dump.
 pub const NLMSG_DONE: u16 = 3;
 
-/// This is a request.
+/// Flag: this is a request.
 pub const REQUEST: u16 = 0x1;
-/// Acknowledge success too.
+/// Flag: acknowledge success too.
 pub const ACK: u16 = 0x4;
-/// List everything.
+/// Flag: list all objects.
 pub const DUMP: u16 = 0x300;
-/// Replace what exists.
+/// Flag: replace an existing object.
 pub const REPLACE: u16 = 0x100;
-/// Fail if it exists.
+/// Flag: fail if the object exists.
 pub const EXCLUSIVE: u16 = 0x200;
-/// Create it.
+/// Flag: create the object.
 pub const CREATE: u16 = 0x400;
-/// Add it to the existing ones.
+/// Flag: add to existing objects.
 pub const APPEND: u16 = 0x800;
 
 /// Requests in the order in which they are carried out, each with its purpose for error messages.
@@ -34,7 +34,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// An empty batch.
+    /// Creates an empty batch.
     pub fn new() -> Batch {
         Batch::default()
     }
@@ -44,12 +44,12 @@ impl Batch {
         self.starts.len()
     }
 
-    /// Whether there is no request.
+    /// Whether the batch has no request.
     pub fn is_empty(&self) -> bool {
         self.starts.is_empty()
     }
 
-    /// Appends one request: its kind, its flags, its fixed part, and the attributes that `fill`
+    /// Appends a request with its kind, its flags, its fixed part, and the attributes that `fill`
     /// adds.
     pub fn request(
         &mut self,
@@ -74,13 +74,13 @@ impl Batch {
         self.bytes[start..start + 4].copy_from_slice(&length.to_ne_bytes());
     }
 
-    /// The purpose of the request at `index`.
+    /// Returns the purpose of a request, for errors.
     pub fn purpose(&self, index: usize) -> &str {
         &self.purposes[index]
     }
 
-    /// Cuts the batch into ranges of requests of at most `limit` bytes each. A longer request gets
-    /// its own range.
+    /// Splits the batch into ranges of requests of at most `limit` bytes. A longer request gets a
+    /// separate range.
     pub fn chunks(&self, limit: usize) -> Vec<std::ops::Range<usize>> {
         let mut chunks = Vec::new();
         let mut first = 0;
@@ -96,7 +96,7 @@ impl Batch {
         chunks
     }
 
-    /// The bytes of some requests, numbered from `first_sequence`. Only the last requests an
+    /// Encodes a range of requests, numbered from `first_sequence`. Only the last one requests an
     /// acknowledgement: the kernel answers in order and reports errors in any case.
     pub fn bytes_of(&mut self, requests: std::ops::Range<usize>, first_sequence: u32) -> &[u8] {
         for index in requests.clone() {
@@ -125,27 +125,28 @@ pub struct Attributes<'a> {
 }
 
 impl Attributes<'_> {
-    /// Raw bytes, such as the fixed part inside `VETH_INFO_PEER`; a multiple of four of them.
+    /// Appends raw bytes, such as the fixed part inside `VETH_INFO_PEER`. Their number must be a
+    /// multiple of four.
     pub fn raw(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// An attribute with this value.
+    /// Appends an attribute with this value.
     pub fn put(&mut self, kind: u16, value: &[u8]) {
         self.nest(kind, |inner| inner.bytes.extend_from_slice(value));
     }
 
-    /// A number of one byte.
+    /// Appends a number of one byte.
     pub fn put_u8(&mut self, kind: u16, value: u8) {
         self.put(kind, &[value]);
     }
 
-    /// A number of four bytes in native order.
+    /// Appends a number of four bytes in native order.
     pub fn put_u32(&mut self, kind: u16, value: u32) {
         self.put(kind, &value.to_ne_bytes());
     }
 
-    /// A string, terminated by the zero byte that the kernel requires.
+    /// Appends a string with the final zero byte that the kernel requires.
     pub fn put_text(&mut self, kind: u16, text: &str) {
         self.nest(kind, |inner| {
             inner.bytes.extend_from_slice(text.as_bytes());
@@ -153,7 +154,7 @@ impl Attributes<'_> {
         });
     }
 
-    /// An attribute that holds attributes.
+    /// Appends an attribute that contains attributes.
     pub fn nest(&mut self, kind: u16, fill: impl FnOnce(&mut Attributes<'_>)) {
         let start = self.bytes.len();
         self.bytes.extend_from_slice(&[0; 2]);
@@ -170,9 +171,9 @@ impl Attributes<'_> {
 pub struct Answer<'a> {
     /// Type of the message.
     pub kind: u16,
-    /// The number of the request it answers.
+    /// Number of the answered request.
     pub sequence: u32,
-    /// The bytes after the header.
+    /// The bytes after the message's header.
     pub body: &'a [u8],
 }
 
@@ -184,7 +185,7 @@ impl<'a> Answer<'a> {
             .map_or(0, |bytes| i32::from_ne_bytes(*bytes).saturating_neg())
     }
 
-    /// The attributes behind a fixed part of `fixed` bytes; none where the body is shorter.
+    /// The attributes after a fixed part of `fixed` bytes; none if the body is shorter.
     pub fn attributes(&self, fixed: usize) -> AttributesIn<'a> {
         attributes(self.body.get(fixed..).unwrap_or_default())
     }

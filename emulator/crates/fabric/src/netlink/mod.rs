@@ -1,9 +1,9 @@
 //! A small netlink library for batches of requests: hundreds of links in one call take
 //! milliseconds, a process for each takes seconds. `[ours, measured]`
 //!
-//! `message` has the encoding, `socket` sends and receives; the others have one kind of request
-//! each: `firewall`, `link` (with addresses and neighbours; `octets` finds some of its counters),
-//! `mptcp`, `nexthop`, `queue` (with programs), `route`, `segment` and `vxlan`.
+//! `message` has the encoding, `socket` sends and receives; each of the others has one kind of
+//! request: `firewall`, `link` (with addresses and neighbours; `octets` finds some of its
+//! counters), `mptcp`, `nexthop`, `queue` (with programs), `route`, `segment` and `vxlan`.
 //!
 //! Not here: which interfaces, addresses and queues a network needs (`links/`, `switches/`,
 //! `servers/`).

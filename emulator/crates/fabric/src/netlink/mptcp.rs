@@ -1,8 +1,8 @@
 //! The kernel's MPTCP, by the generic netlink family `mptcp_pm`: we are the path manager of a
-//! namespace. The kernel reports connections and subflows, and we add the subflows.
-//! `[man 8 ip-mptcp, linux/mptcp_pm.h]`
+//! namespace. The kernel reports connections and subflows, and we add the subflows. `[man 8
+//! ip-mptcp, linux/mptcp_pm.h]`
 //!
-//! The kernel's own path manager cannot do it: its endpoints are either announced or joined to
+//! The kernel's own path manager is no alternative: its endpoints are either announced or joined to
 //! every address of the peer, but our servers both send and receive. Its subflows also get
 //! arbitrary ports, so that their paths could not be computed in advance.
 #![allow(unsafe_code, reason = "no library joins a group of generic netlink")]
@@ -17,7 +17,7 @@ use super::message::{Answer, Batch, attributes};
 use super::socket::{Netlink, no_excuse};
 use crate::error::{During, FabricError, Result};
 
-/// The family that names families.
+/// The generic netlink family that returns the numbers of families.
 const GENL_ID_CTRL: u16 = 16;
 const CTRL_CMD_GETFAMILY: u8 = 3;
 const CTRL_ATTR_FAMILY_ID: u16 = 1;
@@ -54,34 +54,34 @@ const EVENT_SERVER_SIDE: u16 = 18;
 /// An event of a connection, identified by its token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathEvent {
-    /// It has its first subflow.
+    /// The connection has its first subflow.
     Established {
-        /// The token.
+        /// Token of the connection.
         token: u32,
-        /// Source and destination port, as this end sends.
+        /// Source and destination port, as seen from this end.
         ports: [u16; 2],
-        /// Whether the other end has opened it.
+        /// Whether the other end opened the connection.
         is_accepted: bool,
     },
     /// The connection has ended.
     Closed {
-        /// The token.
+        /// Token of the connection.
         token: u32,
     },
-    /// It has a further subflow.
+    /// The connection has another subflow.
     SubflowUp {
-        /// The connection's token.
+        /// Token of the connection.
         token: u32,
-        /// The number of this end's address, which is the subflow's here.
+        /// Number of the subflow, which is the number of its address at this end.
         id: u8,
-        /// The port that it is sent from.
+        /// Source port of the subflow.
         source_port: u16,
     },
     /// A subflow has ended.
     SubflowDown {
-        /// The token.
+        /// Token of the connection.
         token: u32,
-        /// Its number.
+        /// Number of the subflow.
         id: u8,
     },
 }
@@ -91,15 +91,15 @@ pub enum PathEvent {
 pub struct SubflowRequest {
     /// Token of the connection.
     pub token: u32,
-    /// Its number: unlike those of the connection's others.
+    /// Number of the new subflow, unique in the connection.
     pub id: u8,
-    /// Where it is from; any port if absent.
+    /// Source address, and port if it is fixed.
     pub from: (Ipv4Addr, Option<u16>),
-    /// Where it is to.
+    /// Destination address and port.
     pub to: (Ipv4Addr, u16),
 }
 
-/// Requests to the kernel's MPTCP in one namespace, and the kernel's events.
+/// Sends requests to the kernel's MPTCP in one namespace, and receives its events.
 #[derive(Debug)]
 pub struct PathManager {
     commands: Netlink,
@@ -108,7 +108,7 @@ pub struct PathManager {
 }
 
 impl PathManager {
-    /// Opens both in the namespace that the calling thread is in. Errors: a kernel without MPTCP.
+    /// Opens the sockets in the namespace of the calling thread. Errors: a kernel without MPTCP.
     pub fn open() -> Result<PathManager> {
         let mut commands = Netlink::open_generic()?;
         let (family, group) = family(&mut commands)?;
@@ -155,7 +155,7 @@ impl PathManager {
         self.commands.run(&mut batch, no_excuse)
     }
 
-    /// The events since the last call; does not wait.
+    /// Returns the events since the last call; does not wait.
     pub fn told(&mut self) -> Result<Vec<PathEvent>> {
         let mut told = Vec::new();
         self.events.announced(|answer| told.extend(event_of(answer)))?;
@@ -164,13 +164,13 @@ impl PathManager {
 }
 
 impl AsFd for PathManager {
-    /// Readable when the kernel has sent an event.
+    /// A descriptor that is readable when the kernel has sent an event.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.events.as_fd()
     }
 }
 
-/// The family's number, and that of its group of events.
+/// Number of the family, and of its multicast group for events.
 fn family(socket: &mut Netlink) -> Result<(u16, u32)> {
     let mut batch = Batch::new();
     let header = [CTRL_CMD_GETFAMILY, 1, 0, 0];
@@ -207,7 +207,7 @@ fn family(socket: &mut Netlink) -> Result<(u16, u32)> {
     })
 }
 
-/// An event that we care for.
+/// Parses an event; `None` for kinds that are not used here.
 fn event_of(answer: Answer<'_>) -> Option<PathEvent> {
     let kind = *answer.body.first()?;
     let value = |wanted| answer.attributes(HEADER_BYTES).find_value(wanted);

@@ -23,16 +23,17 @@ fn header(family: u8, flags: u32) -> [u8; 8] {
     header
 }
 
-/// The fixed part of a next hop over an interface, independent of the interface's subnets.
+/// The fixed part of a next hop that is reached by its interface, independent of the interface's
+/// subnets.
 pub(super) fn by_gateway() -> [u8; 8] {
     header(AF_INET, RTNH_F_ONLINK)
 }
 
-/// The kernel refuses to remove by anything but a number.
+/// Removal takes only a number; the kernel refuses other fields.
 const BY_NUMBER: [u8; 8] = [0; 8];
 
-/// Adds a next hop over an interface, or replaces that of the same number. The interface must have
-/// a carrier, and loses its next hops with it.
+/// Adds a next hop over an interface, or replaces the one with the same number. The interface must
+/// have a carrier; when it loses it, the kernel removes the next hop.
 pub fn add_next_hop(batch: &mut Batch, id: u32, index: u32, gateway: Ipv4Addr) {
     let purpose = format!("adding the next hop {gateway} over interface {index}");
     batch.request(
@@ -51,9 +52,9 @@ pub fn add_next_hop(batch: &mut Batch, id: u32, index: u32, gateway: Ipv4Addr) {
 /// A next hop of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GroupMember {
-    /// Its number.
+    /// Number of the next hop.
     pub id: u32,
-    /// 1 to 256.
+    /// Weight from 1 to 256.
     pub weight: u32,
 }
 
@@ -71,7 +72,7 @@ pub fn add_group(batch: &mut Batch, id: u32, members: &[GroupMember]) {
             let mut bytes = Vec::with_capacity(8 * members.len());
             for member in members {
                 bytes.extend_from_slice(&member.id.to_ne_bytes());
-                // The kernel counts weights from 0.
+                // The kernel stores weights minus one.
                 bytes.extend_from_slice(&[(member.weight - 1) as u8, 0, 0, 0]);
             }
             attributes.put(NHA_GROUP, &bytes);
@@ -79,7 +80,7 @@ pub fn add_group(batch: &mut Batch, id: u32, members: &[GroupMember]) {
     );
 }
 
-/// Removes a next hop or a group, with the routes by it.
+/// Removes a next hop or a group, with the routes that use it.
 pub fn delete_next_hop(batch: &mut Batch, id: u32) {
     let purpose = format!("removing the next hop {id}");
     batch.request(RTM_DELNEXTHOP, 0, &BY_NUMBER, purpose, |attributes| {

@@ -1,6 +1,6 @@
-//! The positions of the bytes of IPv6 packets among an interface's counters. They differ since
-//! kernel 6.18, and a dump does not name them. Therefore one packet of a known length is sent to
-//! find them. `[measured]`
+//! Finds the positions of the bytes of IPv6 packets among an interface's counters. They changed in
+//! kernel 6.18, and a dump does not name them. Therefore the code sends a packet of a known length
+//! and looks which counters change. `[measured]`
 
 use std::net::{Ipv6Addr, UdpSocket};
 use std::sync::LazyLock;
@@ -15,7 +15,7 @@ use crate::host::namespace::set_sysctl;
 use crate::names::LOOPBACK_INDEX;
 
 const PAYLOAD_BYTES: usize = 1003;
-/// With the headers of IPv6 and UDP.
+/// Length of the packet with the headers of IPv6 and UDP.
 const PACKET_BYTES: u64 = PAYLOAD_BYTES as u64 + 40 + 8;
 
 /// Positions of the counters of received and sent bytes; `None` where the kernel has no IPv6.

@@ -22,7 +22,7 @@ const RTA_SPORT: u16 = 28;
 const RTA_DPORT: u16 = 29;
 const RTA_NH_ID: u16 = 30;
 const AF_INET: u8 = 2;
-/// The default routing table, unless a rule selects another one.
+/// The main routing table, used unless a rule selects another one.
 pub const RT_TABLE_MAIN: u8 = 254;
 pub(super) const RTPROT_STATIC: u8 = 4;
 pub(super) const RT_SCOPE_UNIVERSE: u8 = 0;
@@ -35,17 +35,17 @@ pub(super) const RTNH_F_ONLINK: u32 = 4;
 pub struct Route {
     /// The network; `0.0.0.0` with 0 bits is the default route.
     pub to: Ipv4Addr,
-    /// Length of its prefix.
+    /// Length of the network's prefix.
     pub prefix_bits: u8,
-    /// The interface.
+    /// Interface by which packets leave.
     pub index: u32,
-    /// The next hop on the same link; absent if the network is on the link.
+    /// The next hop on the interface's link; `None` if the network itself is on the link.
     pub via: Option<Ipv4Addr>,
-    /// Among routes to one network, the one with the lowest metric is used.
+    /// Metric: of the routes to a network, the kernel uses the one with the lowest.
     pub metric: u32,
 }
 
-/// Adds a route, or replaces the one to the same network with the same metric.
+/// Adds a route; replaces one to the same network with the same metric.
 pub fn add_route(batch: &mut Batch, route: &Route) {
     let scope = if route.via.is_some() {
         RT_SCOPE_UNIVERSE
@@ -73,24 +73,25 @@ pub fn add_route(batch: &mut Batch, route: &Route) {
     });
 }
 
-/// A route by a next-hop object or group.
+/// A route that refers to a next-hop object or group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RouteByHop {
     /// The network; `0.0.0.0` with 0 bits is the default route.
     pub to: Ipv4Addr,
-    /// Length of its prefix.
+    /// Length of the network's prefix.
     pub prefix_bits: u8,
-    /// Number of the next hop.
+    /// Number of the next hop or group.
     pub hop: u32,
-    /// The address that our own packets are sent from.
+    /// Source address of packets that this node itself sends by the route.
     pub source: Ipv4Addr,
-    /// The table that it is in.
+    /// Number of the routing table.
     pub table: u32,
-    /// Limit of the host's own packets, in bytes; `None`: the interface's MTU.
+    /// Largest packet that this node itself sends by the route, in bytes; `None` for the
+    /// interface's MTU.
     pub mtu: Option<u32>,
 }
 
-/// Adds a route, or replaces the one to the same network.
+/// Adds a route; replaces one to the same network.
 pub fn add_route_by_hop(batch: &mut Batch, route: &RouteByHop) {
     let purpose = format!(
         "adding the route to {}/{} by next hop {}",
@@ -125,7 +126,7 @@ pub fn delete_route_by_hop(batch: &mut Batch, to: Ipv4Addr, prefix_bits: u8, tab
 const RTA_METRICS: u16 = 8;
 const RTA_TABLE: u16 = 15;
 const RTAX_MTU: u16 = 2;
-/// The table's number is an attribute.
+/// A table number beyond 255 is given as an attribute instead.
 const RT_TABLE_UNSPEC: u8 = 0;
 
 fn by_hop_header(prefix_bits: u8) -> [u8; 12] {
@@ -143,8 +144,7 @@ const FRA_TABLE: u16 = 15;
 const FRA_PRIORITY: u16 = 6;
 const FR_ACT_TO_TBL: u8 = 1;
 
-/// Has packets from an address routed by a table first, and by the main one where that has no
-/// route.
+/// Makes packets from an address use a table; the main table applies where that has no route.
 pub fn add_source_rule(batch: &mut Batch, from: Ipv4Addr, table: u8) {
     let mut header = [0; 12];
     header[..5].copy_from_slice(&[AF_INET, 0, 32, 0, table]);
@@ -156,8 +156,8 @@ pub fn add_source_rule(batch: &mut Batch, from: Ipv4Addr, table: u8) {
     });
 }
 
-/// Has packets that come in by an interface routed by a table first, and by the main one where that
-/// has no route.
+/// Makes packets that arrive at an interface use a table; the main table applies where that has no
+/// route.
 pub fn add_entering_rule(batch: &mut Batch, interface: &str, table: u32) {
     let purpose = format!("adding the rule that packets from {interface} go by table {table}");
     let kind = RTM_NEWRULE;
@@ -182,8 +182,8 @@ fn entering_rule(batch: &mut Batch, kind: u16, flags: u16, purpose: String, inte
 }
 
 impl Netlink {
-    /// The interface by which the kernel would forward the packets of a flow; `None` where the
-    /// answer names none.
+    /// The interface by which the kernel would forward packets of a flow; `None` if its answer
+    /// names none.
     pub fn route_of(&mut self, flow: &FiveTuple) -> Result<Option<u32>> {
         let mut batch = Batch::new();
         let mut header = [0; 12];

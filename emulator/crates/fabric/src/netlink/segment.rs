@@ -1,5 +1,5 @@
-//! Segments: next hops that wrap packets in a list of nodes to pass, and the routes of these nodes.
-//! `[RFC 8754, RFC 8986, man 8 ip-route]`
+//! Segment routing: next hops that encapsulate packets with a list of nodes to visit, and the
+//! routes of these nodes. `[RFC 8754, RFC 8986, man 8 ip-route]`
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -23,7 +23,8 @@ const NESTED: u16 = 0x8000;
 const LWTUNNEL_ENCAP_SEG6: u16 = 5;
 const LWTUNNEL_ENCAP_SEG6_LOCAL: u16 = 7;
 const SEG6_IPTUNNEL_SRH: u16 = 1;
-/// The first segment is the destination of the packet, and not in the list too.
+/// Encapsulation mode: the first segment is only the packet's destination and does not appear in
+/// the list.
 const SEG6_IPTUN_MODE_ENCAP_RED: i32 = 3;
 const SEGMENT_ROUTING_HEADER: u8 = 4;
 const SEG6_LOCAL_ACTION: u16 = 1;
@@ -47,7 +48,7 @@ pub fn add_neighbour_v6(batch: &mut Batch, index: u32, address: Ipv6Addr, mac: &
     });
 }
 
-/// Adds an IPv6 address to an interface at once, without looking for others that have it.
+/// Adds an IPv6 address to an interface, usable immediately: without duplicate detection.
 pub fn add_address_v6(batch: &mut Batch, index: u32, address: Ipv6Addr) {
     const IFA_ADDRESS: u16 = 1;
     const IFA_F_NODAD: u8 = 2;
@@ -59,7 +60,7 @@ pub fn add_address_v6(batch: &mut Batch, index: u32, address: Ipv6Addr) {
     });
 }
 
-/// Adds or replaces a next hop that encapsulates packets, so that they pass these segments in this
+/// Adds or replaces a next hop that encapsulates packets, so that they visit these segments in this
 /// order. `gateway` only selects the interface: encapsulated packets are routed again.
 pub fn add_next_hop_by_segments(
     batch: &mut Batch,
@@ -86,8 +87,8 @@ pub fn add_next_hop_by_segments(
     );
 }
 
-/// The kernel's `struct seg6_iptunnel_encap`: a mode, and a segment routing header, in which the
-/// last segment comes first.
+/// The kernel's `struct seg6_iptunnel_encap`: a mode, and a segment routing header with the
+/// segments in reverse order.
 fn wrapping(segments: &[Ipv6Addr]) -> Vec<u8> {
     let last = (segments.len() - 1) as u8;
     let mut bytes = SEG6_IPTUN_MODE_ENCAP_RED.to_ne_bytes().to_vec();
@@ -102,9 +103,9 @@ fn wrapping(segments: &[Ipv6Addr]) -> Vec<u8> {
 /// How a node handles packets for a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SegmentAction {
-    /// Sends them to a neighbour.
+    /// Sends packets to a neighbour.
     Forward(Ipv6Addr),
-    /// Sends them on, with the segment after it as destination, to this address.
+    /// Makes the next segment the destination, and sends packets to this address.
     GoOn(Ipv6Addr),
     /// Removes the outer header and routes the inner packet.
     Unwrap,
@@ -140,7 +141,7 @@ pub fn add_segment_route(
     });
 }
 
-/// Removes a route that [`add_segment_route`] added.
+/// Removes a route of [`add_segment_route`].
 pub fn delete_segment_route(batch: &mut Batch, to: Ipv6Addr, prefix_bits: u8) {
     let purpose = format!("removing the route to {to}/{prefix_bits}");
     batch.request(RTM_DELROUTE, 0, &header(prefix_bits, 0), purpose, |attributes| {

@@ -9,9 +9,9 @@ use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, 
 use super::message::{Answer, Batch, NLMSG_DONE, NLMSG_ERROR, answers};
 use crate::error::{FabricError, Result};
 
-/// Bytes of requests in one send: thousands of requests, and less than a socket buffer.
+/// Bytes of requests per send: thousands of requests, and less than a socket buffer.
 const CHUNK_BYTES: usize = 128 * 1024;
-/// Room for answers; the kernel sends dumps in parts of 32 KiB.
+/// Size of the buffer for answers; the kernel sends dumps in parts of 32 KiB.
 const RECEIVE_BYTES: usize = 256 * 1024;
 
 /// A connection to the kernel's network configuration of one namespace.
@@ -22,15 +22,15 @@ pub struct Netlink {
     buffer: Vec<u8>,
 }
 
-/// Decides whether a refusal of the kernel is no error.
+/// Whether a refusal by the kernel is acceptable.
 pub type Excuse = fn(Errno) -> bool;
 
-/// Every refusal is an error.
+/// Accepts no refusal.
 pub fn no_excuse(_: Errno) -> bool {
     false
 }
 
-/// Accepts that an object to be removed no longer exists.
+/// Accepts that an object to remove no longer exists.
 pub fn gone_already(error: Errno) -> bool {
     matches!(
         error,
@@ -39,7 +39,7 @@ pub fn gone_already(error: Errno) -> bool {
 }
 
 impl Netlink {
-    /// Opens a socket in the namespace the calling thread is in.
+    /// Opens a socket in the namespace of the calling thread.
     pub fn open() -> Result<Netlink> {
         Netlink::open_with_groups(0)
     }
@@ -49,18 +49,18 @@ impl Netlink {
         Netlink::open_with_groups(1)
     }
 
-    /// Opens a socket for families of generic netlink.
+    /// Opens a socket for generic netlink families.
     pub fn open_generic() -> Result<Netlink> {
         Netlink::open_of(Some(rustix::net::netlink::GENERIC), 0)
     }
 
-    /// Opens a socket of the packet filter.
+    /// Opens a socket for the packet filter.
     pub fn open_netfilter() -> Result<Netlink> {
         Netlink::open_of(Some(rustix::net::netlink::NETFILTER), 0)
     }
 
     fn open_with_groups(groups: u32) -> Result<Netlink> {
-        // Routing is netlink's protocol 0, the default.
+        // Protocol 0, routing, is the default.
         Netlink::open_of(None, groups)
     }
 
@@ -81,12 +81,12 @@ impl Netlink {
     }
 
     /// Carries out all requests in order. The error is the first refusal that `excuse` does not
-    /// accept; the requests after it in the same chunk have been carried out too.
+    /// accept; later requests of the same chunk have been carried out too.
     pub fn run(&mut self, batch: &mut Batch, excuse: Excuse) -> Result<()> {
         self.run_and_read(batch, excuse, |_| {})
     }
 
-    /// The same, and passes answers that are no acknowledgements to `each`.
+    /// As [`Netlink::run`], and passes answers other than acknowledgements to `each`.
     pub fn run_and_read(
         &mut self,
         batch: &mut Batch,
@@ -125,8 +125,8 @@ impl Netlink {
         Ok(())
     }
 
-    /// Carries out all requests between the first, which begins a transaction, and the last, which
-    /// commits it, or none of them. Each between them has to ask for an acknowledgement.
+    /// Carries out all requests or none of them. The first begins a transaction, the last commits
+    /// it. Each request between them must demand an acknowledgement.
     pub fn run_transaction(&mut self, batch: &mut Batch) -> Result<()> {
         let (first, count) = (self.sequence, batch.len() as u32);
         self.sequence = first.wrapping_add(count);
@@ -139,7 +139,7 @@ impl Netlink {
                     let cause = Errno::from_raw_os_error(number);
                     return Err(FabricError::system(batch.purpose(index as usize), cause));
                 }
-                // The commit itself is not acknowledged by every kernel; its failure comes first.
+                // Not every kernel acknowledges the commit itself; a failure of it comes before.
                 if index + 2 == count {
                     return Ok(());
                 }
@@ -172,8 +172,8 @@ impl Netlink {
         loop {
             match recv(&self.socket, &mut self.buffer[..], RecvFlags::DONTWAIT) {
                 Ok((length, _)) => answers(&self.buffer[..length]).for_each(&mut each),
-                // After an overrun some announcements are missing; the next one of a link has its
-                // state again.
+                // After an overrun some announcements are missing. The next announcement of a link
+                // has its full state again.
                 Err(Errno::NOBUFS | Errno::INTR) => {}
                 Err(Errno::AGAIN) => return Ok(()),
                 Err(cause) => return Err(FabricError::system("receiving link changes", cause)),

@@ -32,23 +32,24 @@ const NDA_LLADDR: u16 = 2;
 /// One end of a tunnel.
 #[derive(Clone, Debug)]
 pub struct Vxlan<'a> {
-    /// The interface's name.
+    /// Name of the interface.
     pub name: String,
-    /// Its number.
+    /// Number of the interface.
     pub index: u32,
-    /// Its hardware address.
+    /// Hardware address of the interface.
     pub mac: Mac,
-    /// Largest IP packet that it carries, without its own headers.
+    /// Largest IP packet inside the tunnel, without the tunnel's own headers.
     pub mtu: u32,
-    /// Number of the network it belongs to, 24 bits.
+    /// VXLAN network identifier, 24 bits.
     pub vni: u32,
-    /// Our own address on the network between the hosts.
+    /// This host's address on the network between the hosts.
     pub local: Ipv4Addr,
-    /// The namespace it is put into. Its UDP socket stays in the namespace of the netlink socket.
+    /// The namespace that gets the interface. The tunnel's UDP socket stays in the namespace of the
+    /// netlink socket.
     pub namespace: BorrowedFd<'a>,
 }
 
-/// Makes an end of a tunnel, down and without a far end.
+/// Makes an end of a tunnel, set down and without a far end.
 pub fn add_vxlan(batch: &mut Batch, vxlan: &Vxlan<'_>) {
     let purpose = format!(
         "making the tunnel {} with VXLAN network {}",
@@ -65,8 +66,8 @@ pub fn add_vxlan(batch: &mut Batch, vxlan: &Vxlan<'_>) {
             info.nest(IFLA_INFO_DATA, |data| {
                 data.put_u32(IFLA_VXLAN_ID, vxlan.vni);
                 data.put(IFLA_VXLAN_LOCAL, &vxlan.local.octets());
-                // All addresses are given. Anybody can send to the UDP port: with
-                // learning, a server's packets would go to any claimant of its address.
+                // All addresses are configured. With learning, a forged packet to the UDP port
+                // could redirect the traffic of a server.
                 data.put_u8(IFLA_VXLAN_LEARNING, 0);
                 data.put(IFLA_VXLAN_PORT, &PORT.to_be_bytes());
             });
@@ -74,7 +75,7 @@ pub fn add_vxlan(batch: &mut Batch, vxlan: &Vxlan<'_>) {
     });
 }
 
-/// Makes a tunnel a port of a switch which learns no address from it.
+/// Makes a tunnel a port of a switch, without learning addresses from it.
 pub fn join_bridge_without_learning(batch: &mut Batch, index: u32, bridge: u32) {
     join_bridge(batch, index, bridge);
     let purpose = format!("turning learning off for the tunnel {index}");
@@ -87,13 +88,13 @@ pub fn join_bridge_without_learning(batch: &mut Batch, index: u32, bridge: u32) 
     });
 }
 
-/// Adds a host that a tunnel sends broadcasts to.
+/// Adds a host to which a tunnel sends broadcasts.
 pub fn add_far_end(batch: &mut Batch, index: u32, host: Ipv4Addr) {
     let purpose = format!("adding the host {host} to the tunnel {index}");
     entry(batch, index, &[0; 6], Some(host), APPEND, purpose);
 }
 
-/// Adds a hardware address to a tunnel, with its host, and to the tunnel's switch.
+/// Adds a hardware address and its host to a tunnel, and the address to the tunnel's switch.
 pub fn add_far_address(batch: &mut Batch, index: u32, mac: &Mac, host: Ipv4Addr) {
     let purpose = format!("adding an address of the host {host} to the tunnel {index}");
     entry(batch, index, mac, Some(host), EXCLUSIVE, purpose);
@@ -101,14 +102,15 @@ pub fn add_far_address(batch: &mut Batch, index: u32, mac: &Mac, host: Ipv4Addr)
     entry(batch, index, mac, None, EXCLUSIVE, purpose);
 }
 
-/// A permanent entry in the forwarding table of a tunnel; without a host, in that of its switch.
+/// Adds a permanent entry to the forwarding table of a tunnel, or without a host to that of its
+/// switch.
 fn entry(batch: &mut Batch, index: u32, mac: &Mac, host: Option<Ipv4Addr>, how: u16, purpose: String) {
     let mut header = [0; 12];
     header[0] = AF_BRIDGE;
     header[4..8].copy_from_slice(&index.to_ne_bytes());
     let (state, table) = match host {
         Some(_) => (NUD_PERMANENT, NTF_SELF),
-        // For a switch, a permanent address would be its own.
+        // In the table of a switch, NUD_PERMANENT would mean that the address is the switch's own.
         None => (NUD_NOARP, NTF_MASTER),
     };
     header[8..10].copy_from_slice(&state.to_ne_bytes());

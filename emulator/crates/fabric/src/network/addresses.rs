@@ -9,14 +9,14 @@ use super::Network;
 use crate::error::{FabricError, Result};
 
 impl Network {
-    /// The address of a server derived from its id: on its virtual network card, or on port 0 where
-    /// servers forward nothing.
+    /// The address that follows from a server's id. It is on the virtual network card, or on port 0
+    /// where servers forward nothing.
     pub fn address(&self, server: usize) -> Ipv4Addr {
         // Ids beyond the last address were refused when the description was checked.
         virtual_ip(self.description.servers[server].id).unwrap_or(Ipv4Addr::UNSPECIFIED)
     }
 
-    /// The addresses of a server's ports, with the port of each; none where flows cannot be MPTCP.
+    /// The addresses of a server's ports, each with its port; none where flows cannot be MPTCP.
     pub fn addresses_by_port(&self, server: usize) -> impl Iterator<Item = (u8, Ipv4Addr)> {
         let id = self.description.servers[server].id;
         let routing = self.routing.as_ref();
@@ -26,7 +26,7 @@ impl Network {
             .filter_map(move |port| Some((*port, port_ip(id, *port)?)))
     }
 
-    /// The address of one end of a subflow: that of a port, or the server's own.
+    /// The address of one end of a subflow: a port's, or the server's own.
     pub fn end_address(&self, server: usize, by_port: Option<u8>) -> Ipv4Addr {
         let port = by_port.and_then(|port| port_ip(self.description.servers[server].id, port));
         port.unwrap_or_else(|| self.address(server))
@@ -45,7 +45,8 @@ impl Network {
     }
 }
 
-/// Checks the addresses that the description adds: usable, unique, and on an interface that exists.
+/// Checks the additional addresses of the description: usable, unique, and on an existing
+/// interface.
 pub fn check(network: &Network) -> Result<()> {
     let servers = &network.description.servers;
     let mut taken: BTreeSet<Ipv4Addr> = (0..servers.len()).map(|server| network.address(server)).collect();

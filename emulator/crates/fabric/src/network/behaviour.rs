@@ -1,5 +1,5 @@
 //! The behaviour of a network's servers: a protocol of the catalogue, one of its forwardings, and
-//! the settings of each server.
+//! each server's settings.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,26 +17,27 @@ use super::{Description, Neighbour, PortEnd, program};
 use crate::error::{FabricError, Result};
 use crate::names;
 
-/// Setting of the fabric among those of the protocol: the bytes that may wait at an end of a link.
+/// Name of the fabric's own setting among those of the protocol: bytes that may wait at an end of a
+/// link.
 pub const QUEUE_BYTES: &str = "queue_bytes";
 
-/// A protocol and a forwarding of it.
+/// A protocol with one of its forwardings.
 #[derive(Clone, Copy, Debug)]
 pub struct Behaviour {
-    /// The protocol.
+    /// The protocol that servers run.
     pub entry: &'static ProtocolEntry,
     /// Forwarding of packets; `None` where servers forward nothing.
     pub forwarding: Option<&'static ForwardingEntry>,
 }
 
 impl Behaviour {
-    /// Every setting of the protocol by name: as described, or its default. Errors: a setting that
-    /// is not allowed.
+    /// All settings of the protocol by name: the value in the description, or the default. Errors:
+    /// a setting that is not allowed.
     pub fn values(&self, description: &Description) -> Result<BTreeMap<&'static str, f64>> {
         settings::read(self.entry.settings, &own_settings(description)?).map_err(refused)
     }
 
-    /// Looks both up. Errors name the field and what the catalogue has.
+    /// Looks up protocol and forwarding. Errors name the field and the entries of the catalogue.
     pub fn of(description: &Description) -> Result<Behaviour> {
         let names: Vec<&str> = catalog::PROTOCOLS.iter().map(|entry| entry.name).collect();
         let Some(entry) = catalog::protocol(&description.protocol) else {
@@ -88,7 +89,8 @@ impl Behaviour {
         matches!(kind, Some(ForwardingKind::Software(_)))
     }
 
-    /// The programs that forward packets in the kernel; `None` where it does not.
+    /// The object whose programs forward packets in the kernel; `None` where the kernel does not
+    /// forward.
     pub fn object(&self) -> Option<KernelObject> {
         match self.forwarding?.kind {
             ForwardingKind::Kernel(object) => Some(object),
@@ -97,17 +99,17 @@ impl Behaviour {
     }
 }
 
-/// The plan of the run for servers, and the rules of the run's tables.
+/// The run's plan for its servers, and the rules of its tables.
 #[derive(Clone, Debug)]
 pub struct Places {
-    /// By server.
+    /// The plan: a configuration per server.
     pub run: Arc<RunPlan>,
     /// `None` where servers forward nothing.
     pub rules: Option<Arc<dyn TableRules>>,
 }
 
 impl Places {
-    /// Works out every server's configuration and the rules of the run. Errors: those of the
+    /// Computes every server's configuration and the rules of the run. Errors are those of the
     /// protocol.
     pub fn of(
         description: &Description,
@@ -172,7 +174,7 @@ fn port_of(description: &Description, neighbours: &[Neighbour], port: u16) -> Po
     }
 }
 
-/// The protocol's settings: all but the fabric's own.
+/// The protocol's settings, without the fabric's own.
 fn own_settings(description: &Description) -> Result<Given> {
     let own = description
         .settings

@@ -1,4 +1,4 @@
-//! Networks whose switches are switching chips: the requirements for a description.
+//! Networks whose switches are switching chips: checks of the description.
 
 use std::collections::BTreeSet;
 
@@ -9,8 +9,8 @@ use super::behaviour::refused;
 use crate::error::{FabricError, Result};
 
 /// Links of the topology that the network leaves out, by their two nodes; none where switches are
-/// no chips. Errors: several hosts, a topology that the control of the chips does not take, a link
-/// that is not the topology's.
+/// no chips. Errors: several hosts, a topology that the chips' control does not support, a link
+/// outside the topology.
 pub fn outside(network: &Network) -> Result<BTreeSet<(u32, u32)>> {
     let description = &network.description;
     let Some(chips) = network.behaviour.entry.chips else {

@@ -1,4 +1,5 @@
-//! The JSON document that describes a network: its types, without any check beyond its shape.
+//! The JSON document that describes a network. Only its types: serde checks the shape, other
+//! modules the content.
 
 use std::net::Ipv4Addr;
 
@@ -14,19 +15,19 @@ use crate::names::RunId;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Description {
-    /// The run it is for.
+    /// Id of the run.
     pub run: RunId,
-    /// Who owns the run. Other owners leave it alone.
+    /// Owner of the run. Other owners must not touch it.
     #[serde(default)]
     pub owner: String,
-    /// The hosts it is spread over; absent if this host has all of it.
+    /// The hosts that share the network; absent if it is on this host only.
     #[serde(default)]
     pub hosts: Option<Hosts>,
-    /// The topology: its family and parameters.
+    /// The topology's family and parameters.
     pub spec: Value,
     /// The protocol that the servers run, by its name in the catalogue.
     pub protocol: String,
-    /// Name of the protocol's forwarding; absent for a protocol whose servers forward nothing.
+    /// Name of the protocol's forwarding; absent if servers forward nothing.
     #[serde(default)]
     pub forwarding: Option<String>,
     /// Default rate of links.
@@ -36,34 +37,34 @@ pub struct Description {
     /// Whether each flow gets its own queue at the ends of links.
     #[serde(default)]
     pub fair_queues: bool,
-    /// Where switches are routers: how flows are spread, by name; equally if absent.
+    /// How routers spread flows, by name; equally if absent.
     #[serde(default)]
     pub balance: Option<String>,
-    /// Where switches are routers and flows may be MPTCP: the most subflows of a connection, 0 for
-    /// as many as addresses make.
+    /// Maximum number of subflows of an MPTCP connection in a network of routers; 0 for as many as
+    /// the addresses allow.
     #[serde(default)]
     pub subflows: Option<u32>,
     /// Seed of the nodes' random choices.
     #[serde(default)]
     pub seed: u64,
-    /// Settings of the nodes, passed on to them, except `queue_bytes`: the bytes that may wait at
-    /// an end of a link.
+    /// Settings of the nodes. The fabric itself uses `queue_bytes`, the bytes that may wait at an
+    /// end of a link, and passes on the others.
     #[serde(default)]
     pub settings: Map<String, Value>,
-    /// The servers.
+    /// Servers of the network.
     pub servers: Vec<Server>,
     /// Ids of the servers that are gateways to an external network. `[bcube §5.3]`
     #[serde(default)]
     pub gateways: Vec<u32>,
-    /// The switches.
+    /// Switches of the network.
     #[serde(default)]
     pub switches: Vec<Switch>,
-    /// The links.
+    /// Links of the network.
     pub links: Vec<Link>,
     /// Services that users wrote, which every server hosts in addition to its protocol's own.
     #[serde(default)]
     pub services: Vec<HostedService>,
-    /// A program that a user wrote for the chip of every server; absent for the forwarding's own.
+    /// A user's program for the chips of all servers; absent for the forwarding's own program.
     #[serde(default)]
     pub program: Option<String>,
     /// Congestion notification by queues; absent where it is off. `[serverswitch §5.2]`
@@ -75,9 +76,9 @@ pub struct Description {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HostedService {
-    /// Its name.
+    /// Name of the service.
     pub name: String,
-    /// Its number in packets.
+    /// Number of the service in packets.
     pub id: u16,
     /// Its WebAssembly module, which the node checks; empty for one in processes.
     #[serde(default)]
@@ -87,22 +88,22 @@ pub struct HostedService {
     pub process: bool,
 }
 
-/// A server.
+/// A server of the network.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Server {
-    /// Its id in the topology.
+    /// Id in the topology.
     pub id: u32,
-    /// Its name in the topology.
+    /// Name in the topology.
     #[serde(default)]
     pub name: String,
-    /// The address that applications use. It follows from the id; another value is refused.
+    /// The address that applications use. It follows from the id; any other value is refused.
     #[serde(default)]
     pub ip: Option<Ipv4Addr>,
     /// Further addresses.
     #[serde(default)]
     pub addresses: Vec<FurtherAddress>,
-    /// The number of its host.
+    /// Index of the server's host.
     #[serde(default)]
     pub host: usize,
 }
@@ -111,22 +112,22 @@ pub struct Server {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FurtherAddress {
-    /// The address.
+    /// The additional address.
     pub address: Ipv4Addr,
     /// Length of its network's prefix.
     pub prefix_bits: u8,
-    /// The port that has it; absent if it belongs to the virtual network card.
+    /// The port with the address; absent for the virtual network card.
     #[serde(default)]
     pub port: Option<u16>,
 }
 
-/// A switch.
+/// A switch of the network.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Switch {
-    /// Its id in the topology.
+    /// Id in the topology.
     pub id: u32,
-    /// Its name in the topology.
+    /// Name in the topology.
     #[serde(default)]
     pub name: String,
 }
@@ -135,7 +136,7 @@ pub struct Switch {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Link {
-    /// Its id in the topology.
+    /// Id in the topology.
     pub id: u32,
     /// Node and port of one end.
     pub a: [u32; 2],
@@ -144,7 +145,7 @@ pub struct Link {
     /// The level of the switch or link, for display only.
     #[serde(default)]
     pub level: u32,
-    /// Capacity per direction.
+    /// Rate per direction; the network's default if absent.
     #[serde(default)]
     pub rate_bits_per_sec: Option<f64>,
 }

@@ -1,11 +1,11 @@
-//! The server ports behind the tunnel from a part of a switch to the part on another host, so that
-//! tunnels and switches have the host of each address from the start, and learn none. `[ours]`
+//! Finds the server ports behind a tunnel to another host's part of a switch. With them, tunnels
+//! and switches know the host of each address from the start, and need not learn. `[ours]`
 
 use std::collections::BTreeSet;
 
 use super::{Network, Place};
 
-/// The links of each switch.
+/// The links of each switch, by index.
 pub fn links_of_switches(network: &Network) -> Vec<Vec<usize>> {
     let mut links = vec![Vec::new(); network.description.switches.len()];
     for (link, places) in network.places.iter().enumerate() {
@@ -18,7 +18,7 @@ pub fn links_of_switches(network: &Network) -> Vec<Vec<usize>> {
     links
 }
 
-/// Server (by index) and port of each end that frames reach from `switch` by its tunnel to `host`:
+/// Ends that frames from `switch` reach through its tunnel to `host`, as server index and port:
 /// those at the part there, and at the switches behind it. Linear in the size of the segment.
 pub fn far_ports(
     network: &Network,
@@ -41,7 +41,7 @@ pub fn far_ports(
             }
         }
         next.extend(division.hosts_of_switch(part).map(|other| (part, other)));
-        // All parts of the switch itself are reached by its own tunnels.
+        // The other parts of this switch have their own tunnels.
         next.retain(|(other, _)| *other != switch);
         waiting.extend(next.into_iter().filter(|part| seen.insert(*part)));
     }
@@ -54,8 +54,8 @@ mod tests {
 
     use super::*;
 
-    /// Two edge switches (10, 11) below a root (12); servers 0 and 1 on the first, 2 and 3 on the
-    /// second.
+    /// A network of two edge switches (10, 11) and a root (12), with servers 0 and 1 on the first
+    /// edge, 2 and 3 on the second.
     fn tree(hosts: [usize; 4], here: usize) -> Network {
         let servers: Vec<Value> = (0..4).map(|id| json!({"id": id, "host": hosts[id]})).collect();
         let links = json!([

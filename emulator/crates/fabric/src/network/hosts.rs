@@ -1,5 +1,5 @@
-//! A run on several hosts: the division of its network among them. Pure, and the same on every
-//! host.
+//! A run on several hosts: the division of its network among them. A pure function, so every host
+//! computes the same.
 //!
 //! A server is on one host with all its ports. A link to a switch is on the server's host, so that
 //! only that host handles its rate, counters, carrier and faults. A switch has a part on each host
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{FabricError, Result};
 use crate::network::{Description, Network, Place};
 
-/// Most hosts of one run.
+/// Maximum number of hosts of a run.
 pub const MAX_HOSTS: usize = 64;
 const VNI_LIMIT: u32 = 1 << 24;
 
@@ -24,9 +24,9 @@ const VNI_LIMIT: u32 = 1 << 24;
 pub struct Hosts {
     /// Index of this host.
     pub here: usize,
-    /// Their addresses on the network between them.
+    /// The hosts' addresses on the network between them.
     pub underlays: Vec<Ipv4Addr>,
-    /// VXLAN number of the first switch; the others' follow in order.
+    /// VXLAN number of the first switch; other switches have the numbers after it.
     pub first_vni: u32,
 }
 
@@ -36,13 +36,13 @@ impl Hosts {
         self.underlays[self.here]
     }
 
-    /// The VXLAN numbers of a run that needs this many.
+    /// The range of VXLAN numbers of a run that needs `count`.
     pub fn vnis(&self, count: usize) -> std::ops::Range<u32> {
         self.first_vni..self.first_vni.saturating_add(count as u32)
     }
 
-    /// Checks the hosts on their own; `vnis` is how many VXLAN numbers the run needs. `field` names
-    /// them in errors.
+    /// Checks the hosts. `vnis` is the number of VXLAN numbers that the run needs. `field` names
+    /// the hosts in errors.
     pub fn check(&self, field: &str, vnis: usize) -> Result<()> {
         let count = self.underlays.len();
         if !(1..=MAX_HOSTS).contains(&count) {
@@ -95,13 +95,13 @@ impl Hosts {
 pub struct Division {
     here: usize,
     servers: Vec<usize>,
-    /// By link: the host of each end.
+    /// By link: the hosts of both ends.
     links: Vec<[usize; 2]>,
     switches: Vec<BTreeSet<usize>>,
 }
 
 impl Division {
-    /// Derives it from the servers' hosts. Errors name the field.
+    /// Derives the division from the servers' hosts. Errors name the field.
     pub fn of(network: &Network) -> Result<Division> {
         let description = &network.description;
         let servers: Vec<usize> = description.servers.iter().map(|server| server.host).collect();
@@ -123,7 +123,8 @@ impl Division {
                     [servers[a], servers[b]]
                 }
                 [Place::Server { server, .. }, _] | [_, Place::Server { server, .. }] => [servers[server]; 2],
-                // A link between switches is on the host of the first server of either switch.
+                // A link between switches is on one host: that of the first server of either
+                // switch.
                 [Place::Switch { switch: a, .. }, Place::Switch { switch: b, .. }] => {
                     [homes[a].or(homes[b]).unwrap_or(0); 2]
                 }
@@ -169,7 +170,8 @@ impl Division {
         a != b
     }
 
-    /// For a link between this host and another one: the end on the other host, and that host.
+    /// For a link between this host and another one: the end on the other host, and the host's
+    /// index.
     pub fn remote_end(&self, link: usize) -> Option<(usize, usize)> {
         if !self.is_spanning(link) || !self.has_link(link) {
             return None;
@@ -178,7 +180,7 @@ impl Division {
         Some((end, self.links[link][end]))
     }
 
-    /// Whether a part of a switch is on this host.
+    /// Whether this host has a part of a switch.
     pub fn has_switch(&self, switch: usize) -> bool {
         self.switches[switch].contains(&self.here)
     }
@@ -199,8 +201,8 @@ impl Division {
         others.filter(move |_| self.has_switch(switch))
     }
 
-    /// How many VXLAN numbers the run needs: one for each switch, then one for each link between
-    /// hosts.
+    /// Number of VXLAN numbers that the run needs: one for each switch, and one for each link
+    /// between hosts.
     pub fn vni_count(&self) -> usize {
         self.switches.len()
             + (0..self.links.len())
@@ -208,7 +210,7 @@ impl Division {
                 .count()
     }
 
-    /// The place of a link between hosts in the run's VXLAN numbers.
+    /// The position of a link between hosts among the run's VXLAN numbers.
     pub fn vni_of_link(&self, link: usize) -> usize {
         self.switches.len() + (0..link).filter(|link| self.is_spanning(*link)).count()
     }
@@ -238,7 +240,7 @@ fn check_servers(description: &Description) -> Result<()> {
     }
 }
 
-/// The external network is one namespace, so it is on one host.
+/// Checks that all gateways are on one host, since the external network is one namespace.
 fn check_gateways(network: &Network, servers: &[usize]) -> Result<()> {
     let gateways = network.description.gateways.iter();
     let hosts: BTreeSet<usize> = gateways
@@ -274,7 +276,7 @@ mod tests {
         links.collect()
     }
 
-    /// A BCube_1 of n-port switches whose servers are on these hosts.
+    /// A BCube_1 of n-port switches with its servers on these hosts.
     fn bcube(n: u32, hosts: &[usize], count: u8, here: usize) -> Result<Network> {
         let servers: Vec<Value> = (0..n * n)
             .map(|id| json!({"id": id, "host": hosts[id as usize]}))

@@ -1,4 +1,4 @@
-//! From ids of the topology to indices into the description, and the checks of ids.
+//! Maps ids of the topology to indices of the description, and checks the ids.
 
 use std::collections::BTreeMap;
 

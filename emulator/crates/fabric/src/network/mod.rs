@@ -1,6 +1,7 @@
-//! A network to emulate: the caller's description, checked, with everything derived from it.
+//! A network to emulate: the caller's description after its checks, with everything derived from
+//! it.
 //!
-//! All of it is pure: nothing here talks to the kernel. `description` has the caller's document,
+//! All functions here are pure: none calls the kernel. `description` has the caller's document,
 //! `index` its ids, `placement` the ends of links, `neighbours` the members of each Ethernet
 //! segment, `addresses` and `shaping` the settings of interfaces, `hosts` the division among hosts
 //! and `far_ports` the server ports behind their tunnels, `behaviour` the protocol of servers,
@@ -40,27 +41,27 @@ use crate::error::{FabricError, Result};
 use crate::external;
 use crate::switches::Rooms;
 
-/// Most servers of one run on one host.
+/// Maximum number of servers of a run on one host.
 pub const MAX_SERVERS: usize = 1024;
-/// Most links of one run on one host.
+/// Maximum number of links of a run on one host.
 pub const MAX_LINKS: usize = 8192;
 
-/// A checked network with its ends and neighbours worked out.
+/// A checked network with derived data.
 #[derive(Clone, Debug)]
 pub struct Network {
     /// The caller's description.
     pub description: Description,
-    /// Both ends of every link.
+    /// Where both ends of every link are.
     pub places: Vec<[Place; 2]>,
     /// The ports of every server, in order.
     pub ports: Vec<Vec<PortEnd>>,
     /// The server ports of each Ethernet segment.
     pub segments: Vec<Vec<Member>>,
-    /// Every server's neighbours, by port and then by id.
+    /// Neighbours of every server, ordered by port, then by id.
     pub neighbours: Vec<Vec<Neighbour>>,
-    /// The protocol that its servers run.
+    /// Protocol and forwarding of the servers.
     pub behaviour: Behaviour,
-    /// Plan of the run for each server, and the rules of the run's tables.
+    /// The run's plan for each server, and the rules of the run's tables.
     pub places_of_servers: Places,
     /// Parameters of the topology.
     pub spec: TopologySpec,
@@ -68,9 +69,9 @@ pub struct Network {
     pub division: Division,
     /// The namespaces of this host's switches.
     pub rooms: Rooms,
-    /// Input of the routing tables, where switches are routers.
+    /// Input for routing tables; `None` unless switches are routers.
     pub routing: Option<Routing>,
-    /// Where switches are chips: the topology's links that are not in the network, by their nodes.
+    /// If switches are chips: the topology's links that the network leaves out, by their nodes.
     pub outside: BTreeSet<(u32, u32)>,
     index: Index,
 }
@@ -125,7 +126,7 @@ impl Network {
         Ok(network)
     }
 
-    /// Whether switches forward by their own tables and detect failures: routers and chips.
+    /// Whether switches forward by tables and detect failures, as routers and chips do.
     pub fn switches_decide(&self) -> bool {
         self.behaviour.entry.switches != SwitchKind::Bridge
     }

@@ -1,7 +1,7 @@
-//! Which servers can reach each other without passing another server: those on one Ethernet
+//! Finds servers that can reach each other without passing another server: those on one Ethernet
 //! segment.
 //!
-//! A segment is a set of switches joined by links, with all server ports on them, or the two ports
+//! A segment is a set of switches joined by links, with all server ports at them, or the two ports
 //! of a link between servers.
 
 use super::Place;
@@ -11,22 +11,22 @@ use crate::error::{FabricError, Result};
 /// A server reached through a port without passing another server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Neighbour {
-    /// The port it is reached by.
+    /// The port through which it is reached.
     pub port: u16,
-    /// The server, by index.
+    /// Index of the server.
     pub server: usize,
-    /// The server's port.
+    /// Port of that server on the segment.
     pub far_port: u16,
 }
 
 /// A server port on a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Member {
-    /// The server, by index.
+    /// Index of the server.
     pub server: usize,
-    /// Its port.
+    /// Port of the server.
     pub port: u16,
-    /// The port of the switch it is attached to; `None` on a link between servers.
+    /// The switch port that it is attached to; `None` on a link between servers.
     pub switch_port: Option<u32>,
 }
 
@@ -88,10 +88,10 @@ fn root(roots: &mut [usize], mut switch: usize) -> usize {
     switch
 }
 
-/// Every server's neighbours, by port and then by the order of the description.
+/// Every server's neighbours, ordered by port, then as in the description.
 ///
 /// Errors: links between switches where servers forward, a switch with more ports than the protocol
-/// can tell apart.
+/// can distinguish.
 pub fn find_neighbours(
     behaviour: Behaviour,
     servers: usize,

@@ -9,53 +9,54 @@ use super::shaping::check_rate;
 use super::{Description, Index};
 use crate::error::{FabricError, Result};
 
-/// Maximum number of ports of a server, for any forwarding: each port has its own control network.
+/// Maximum number of ports of a server with any forwarding: each port has a separate control
+/// network.
 pub const MAX_SERVER_PORTS: u16 = MAX_PORTS as u16;
 
-/// The attachment of one end of a link, by index into the description.
+/// Where an end of a link is attached; nodes are given by index in the description.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Place {
-    /// Port of a server.
+    /// At a port of a server.
     Server {
         /// Index of the server.
         server: usize,
-        /// Which of its ports.
+        /// Number of the server's port.
         port: u16,
     },
-    /// Port of a switch.
+    /// At a port of a switch.
     Switch {
         /// Index of the switch.
         switch: usize,
-        /// Which of its ports.
+        /// Number of the switch's port.
         port: u32,
     },
 }
 
 impl Place {
-    /// Whether it is a port of this server.
+    /// Whether the end is at this server.
     pub fn is_of_server(&self, server: usize) -> bool {
         matches!(self, Place::Server { server: other, .. } if *other == server)
     }
 
-    /// Whether it is a port of this switch.
+    /// Whether the end is at this switch.
     pub fn is_of_switch(&self, switch: usize) -> bool {
         matches!(self, Place::Switch { switch: other, .. } if *other == switch)
     }
 
-    /// Whether it is a port of any switch.
+    /// Whether the end is at a switch.
     pub fn is_switch(&self) -> bool {
         matches!(self, Place::Switch { .. })
     }
 }
 
-/// A port of a server, as an end of a link.
+/// An end of a link at a port of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PortEnd {
     /// Number of the port.
     pub port: u16,
     /// Index of its link.
     pub link: usize,
-    /// Which end of the link, 0 or 1.
+    /// Which end of the link it is, 0 or 1.
     pub end: usize,
 }
 

@@ -1,4 +1,4 @@
-//! A program that a user wrote for the servers' chips: whether every server of the run can run it.
+//! Checks whether all servers of the run can run a user's program for their chips.
 
 use cubeyard_dataplane::catalog::{ForwardingEntry, MAX_PROGRAM_BYTES};
 use cubeyard_dataplane::configuration::RunPlan;
@@ -7,7 +7,7 @@ use super::Network;
 use crate::error::{FabricError, Result};
 
 impl Network {
-    /// The program that replaces the default forwarding of servers' chips: a user's, or the program
+    /// The program that replaces the default program of the servers' chips: the user's, or the one
     /// that sends questions about queues.
     pub fn set_program(&self) -> Option<&str> {
         let marked = self
@@ -19,8 +19,8 @@ impl Network {
     }
 }
 
-/// Checks a program for every server. O(servers x what it executes). Errors name `field`, and the
-/// first line that is wrong.
+/// Checks a program for every server, in O(servers × executed instructions). Errors name `field`,
+/// and the first wrong line.
 pub fn check(field: &str, text: &str, forwarding: Option<&ForwardingEntry>, run: &RunPlan) -> Result<()> {
     let Some(program) = forwarding.and_then(|forwarding| forwarding.program) else {
         let given = forwarding.map_or("no forwarding", |forwarding| forwarding.name);

@@ -1,4 +1,4 @@
-//! Input of routes where switches are routers: the topology, and the parts of it that are in the
+//! Input for routes where switches are routers: the topology, and which of its parts are in the
 //! network.
 
 use std::net::Ipv4Addr;
@@ -19,7 +19,7 @@ use crate::host::probe;
 #[derive(Clone, Debug)]
 struct Subflows {
     addresses: PortAddresses,
-    /// The most of a connection; `None` for as many as addresses make.
+    /// Most subflows of a connection; `None` for as many as the addresses allow.
     most: Option<u32>,
 }
 
@@ -28,15 +28,15 @@ struct Subflows {
 pub struct Routing {
     topology: Topology,
     balance: Balance,
-    /// Which subflows MPTCP's connections have; `None` where flows cannot be MPTCP.
+    /// Subflows of MPTCP connections; `None` where flows cannot be MPTCP.
     subflows: Option<Subflows>,
-    /// Parts of the topology that are not in the network.
+    /// Parts of the topology that are missing in the network.
     outside: Failures,
 }
 
 impl Routing {
-    /// `None` where switches are no routers. Errors: a network on several hosts, links that are not
-    /// the topology's, a balance that there is not.
+    /// Derives the input; `None` unless switches are routers. Errors: a network on several hosts, a
+    /// link outside the topology, an unknown balance.
     pub fn of(network: &Network) -> Result<Option<Routing>> {
         let entry = network.behaviour.entry;
         if entry.switches != SwitchKind::Router {
@@ -94,17 +94,17 @@ impl Routing {
         }))
     }
 
-    /// The whole topology.
+    /// The topology, including parts outside the network.
     pub fn topology(&self) -> &Topology {
         &self.topology
     }
 
-    /// How flows are spread.
+    /// How routers spread flows.
     pub fn balance(&self) -> Balance {
         self.balance
     }
 
-    /// The ports of a server, by id, that have addresses of their own; none where flows cannot be
+    /// The ports with separate addresses of the server with this id; none where flows cannot be
     /// MPTCP.
     pub fn addressed_ports(&self, server: u32) -> &[u8] {
         let subflows = self.subflows.as_ref();
@@ -123,7 +123,7 @@ impl Routing {
         self.subflows.is_some()
     }
 
-    /// The parts of the topology that are excluded from routing while these links and servers, by
+    /// The parts of the topology that routing must avoid while these links and servers, given by
     /// index, cannot be used.
     pub fn failures(
         &self,
@@ -146,8 +146,8 @@ impl Routing {
         })
     }
 
-    /// The same by what controllers have set: weights, and detours by server where there are any,
-    /// out of its rack and towards it.
+    /// The tables of all nodes by the weights that controllers have set, and by detours: by server
+    /// where there are any, out of its rack and towards it.
     pub fn tables_by_load(
         &self,
         failures: &Failures,
@@ -194,8 +194,8 @@ fn subflows(network: &Network, topology: &Topology, balance: Balance) -> Result<
     }))
 }
 
-/// Checks the ids and links of the network against the topology, and finds what the network leaves
-/// out.
+/// Checks the ids and links of the network against the topology. Returns the parts that the network
+/// leaves out.
 fn outside(network: &Network, topology: &Topology) -> Result<Failures> {
     let description = &network.description;
     let mut outside = Failures::none(topology);
@@ -236,7 +236,7 @@ fn outside(network: &Network, topology: &Topology) -> Result<Failures> {
     Ok(outside)
 }
 
-/// The address of a node in a network of routers.
+/// The address of a server or router in a network of routers.
 pub fn node_address(network: &Network, place: Place) -> Ipv4Addr {
     let address = match place {
         Place::Server { server, .. } => virtual_ip(network.description.servers[server].id),

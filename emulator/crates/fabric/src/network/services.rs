@@ -1,5 +1,5 @@
-//! Checks of services that users wrote: number, size and names. The node, which runs the modules,
-//! checks their contents.
+//! Checks of users' services: number, size and names. The contents of modules are checked by the
+//! nodes, which run them.
 
 use std::collections::BTreeSet;
 
@@ -82,7 +82,7 @@ mod tests {
     }
 
     proptest! {
-        /// Accepted services have unique names and numbers within their limits, and only where
+        /// Accepted services have unique names and numbers within the limits, and exist only where
         /// servers host services.
         #[test]
         fn what_passes_can_be_told_apart(services in prop::collection::vec(("[a-z-]{0,3}|cache", 250u16..262, 0usize..3, any::<bool>()), 0..6)) {

@@ -13,14 +13,14 @@ use crate::programs::fair;
 
 const RATES_BITS_PER_SEC: std::ops::RangeInclusive<f64> = 1e4..=1e11;
 const MTUS: std::ops::RangeInclusive<u32> = 576..=65_000;
-/// Seconds of its rate that may wait at an end of a link. With 0.02 the 15 flows that share a link
-/// in an all-to-all have too few packets of 9,000 bytes each to recover from a loss. `[ours]`
+/// How many seconds of traffic may wait at an end of a link. With 0.02, the 15 flows that share a
+/// link in an all-to-all had too few packets of 9,000 bytes each to recover from a loss. `[ours]`
 const QUEUE_SECS: f64 = 0.08;
-/// Least and most bytes that may wait: two super-packets, and 16 MiB.
+/// Minimum and maximum of the bytes that may wait: two super-packets, and 16 MiB.
 const QUEUE_LIMITS: (f64, f64) = (131_072.0, 16_777_216.0);
 
 impl Network {
-    /// Capacity of a link per direction.
+    /// Rate of a link per direction.
     pub fn rate_bits_per_sec(&self, link: usize) -> f64 {
         let own = self.description.links[link].rate_bits_per_sec;
         own.unwrap_or(self.description.rate_bits_per_sec)
@@ -37,8 +37,8 @@ impl Network {
         }
     }
 
-    /// Flows or services that get their own queues at the ends of links; `None` for one common
-    /// queue. Services always share a link fairly, independent of their traffic. `[camcube §2.1.1]`
+    /// Which traffic has separate queues at the ends of links; `None` for one common queue.
+    /// Services always share a link fairly, however much each sends. `[camcube §2.1.1]`
     pub fn sharers(&self) -> Option<Sharers> {
         match self.description.fair_queues {
             true => Some(Sharers::Flows),
@@ -46,7 +46,7 @@ impl Network {
         }
     }
 
-    /// Bytes that each service sends in its turn on any link; `None` where servers host none.
+    /// Bytes that each service sends per turn on any link; `None` where servers host no services.
     pub fn turn_bytes(&self) -> Option<u32> {
         let Description {
             rate_bits_per_sec,
@@ -60,8 +60,8 @@ impl Network {
         !self.behaviour.entry.services.is_empty()
     }
 
-    /// How an end of a link sends without any fault. Before queues are shared their programs must
-    /// be loaded.
+    /// Shaping of an end of a link without faults. If queues are shared, their programs must be
+    /// loaded first.
     pub fn shape(&self, link: usize, site: Site) -> Shape {
         let at_server = matches!(site, Site::Server(_));
         Shape {

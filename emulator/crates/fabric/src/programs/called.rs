@@ -1,5 +1,5 @@
-//! The interface of a server's chip in the kernel for users' programs: tables and registers.
-//! Packets take another path, between the kernel and the node. `[serverswitch §3.3.2]`
+//! The interface through which users' programs use a server's chip in the kernel: tables and
+//! registers. Packets take another path, between the kernel and the node. `[serverswitch §3.3.2]`
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ pub struct CalledChip<'a> {
     pub(super) chip: &'a mut dyn CalledInKernel,
     pub(super) tables: &'a mut BTreeMap<&'static str, Table>,
     pub(super) registers: Option<&'a Registers>,
-    /// Bytes that wait at each port.
+    /// Queue length of each port in bytes.
     pub(super) queues: &'a [(u16, u64)],
 }
 

@@ -1,5 +1,5 @@
-//! The programs that give each flow or service its own queue at the ends of links. One copy serves
-//! every run of this process.
+//! The programs that assign each flow or service to a separate queue at the ends of links. All runs
+//! of this process share one copy.
 
 use std::os::fd::AsRawFd;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -14,7 +14,7 @@ use crate::netlink::{Classes, Sharers};
 static LOADED: OnceLock<Ebpf> = OnceLock::new();
 static LOADING: Mutex<()> = Mutex::new(());
 
-/// Loads the programs, unless they are.
+/// Loads the programs if they are not loaded yet.
 pub fn load() -> Result<()> {
     let _one_at_a_time = LOADING.lock().unwrap_or_else(PoisonError::into_inner);
     if LOADED.get().is_none() {
@@ -30,8 +30,8 @@ pub fn load() -> Result<()> {
     Ok(())
 }
 
-/// The classes of an end, where each sharer sends `turn_bytes` in a turn; `None` before the
-/// programs are loaded.
+/// The classes of an end, each of which sends `turn_bytes` per turn; `None` before the programs are
+/// loaded.
 pub fn classes(sharers: Sharers, at_server: bool, turn_bytes: u32) -> Option<Classes> {
     let loaded = LOADED.get()?;
     let number = |name| descriptor(loaded, name).map(|program| program.as_raw_fd()).ok();

@@ -1,4 +1,4 @@
-//! The program that keeps the kernel's stack away from packets that a node forwards itself.
+//! The program that hides packets from the kernel's network stack if the node forwards them.
 
 use aya::Ebpf;
 use cubeyard_dataplane::object::GUARD;

@@ -1,5 +1,4 @@
-//! Arrays of counters that user space reads without a system call: the kernel lets their memory be
-//! mapped.
+//! Arrays of counters in memory that the kernel shares, so that reading them takes no system call.
 #![allow(unsafe_code, reason = "the memory of a map is mapped by its descriptor")]
 
 use std::os::fd::AsFd;
@@ -12,23 +11,23 @@ use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use super::object::failed;
 use crate::error::{During, FabricError, Result};
 
-/// The words of an array map, in shared memory until this value is dropped.
+/// The words of an array map in shared memory, which is unmapped when this is dropped.
 pub struct Mapped {
     memory: NonNull<AtomicU64>,
     len: usize,
-    /// The map itself, which goes with this.
+    /// Keeps the map open.
     _map: MapData,
 }
 
-// SAFETY: the memory stays mapped as long as this is, belongs to no thread, and is only read,
+// SAFETY: the memory stays mapped as long as this value, belongs to no thread, and is only read,
 // atomically.
 unsafe impl Send for Mapped {}
-// SAFETY: as above.
+// SAFETY: as for `Send`.
 unsafe impl Sync for Mapped {}
 
 impl Mapped {
-    /// Maps an array of `entries` values of `words` words each. Errors: another map, or one that
-    /// the kernel does not map.
+    /// Maps an array of `entries` values with `words` words each. Errors: another kind of map, or
+    /// one that the kernel cannot map.
     pub fn open(map: Map, name: &'static str, entries: usize, words: usize) -> Result<Mapped> {
         let Map::Array(map) = map else {
             let wrong = format!("the object's map {name} is not an array");
@@ -41,7 +40,7 @@ impl Mapped {
             return Err(FabricError::system("loading programs", wrong));
         }
         let len = entries * words;
-        // SAFETY: the kernel chooses where; nothing else refers to that memory.
+        // SAFETY: the kernel chooses the address; nothing else refers to that memory.
         let mapped = unsafe {
             mmap(
                 ptr::null_mut(),
@@ -67,20 +66,20 @@ impl Mapped {
         self.len
     }
 
-    /// One of them, with all that was written before it; 0 of one that is not.
+    /// Reads one word, and sees everything written before it; 0 for a word beyond the end.
     pub fn word(&self, at: usize) -> u64 {
         if at >= self.len {
             return 0;
         }
-        // SAFETY: `open` mapped that many words, aligned to a page, and they stay until `drop`. The
-        // kernel writes each at once.
+        // SAFETY: `open` mapped this many words, aligned to a page, and they stay mapped until
+        // `drop`. The kernel writes each word atomically.
         unsafe { self.memory.add(at).as_ref() }.load(Ordering::Acquire)
     }
 }
 
 impl Drop for Mapped {
     fn drop(&mut self) {
-        // SAFETY: `open` mapped it, and no reference to it lives longer than a call of `word`.
+        // SAFETY: `open` mapped the memory, and no reference to it outlives a call of `word`.
         let _ = unsafe { munmap(self.memory.as_ptr().cast(), self.len * size_of::<u64>()) };
     }
 }

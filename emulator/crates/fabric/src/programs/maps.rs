@@ -1,5 +1,5 @@
-//! Entries of one map by their bytes: maps of any protocol are read and written alike, by the sizes
-//! of their schemas. `[man 2 bpf]`
+//! Reads and writes the entries of a map as bytes. Works for the maps of any protocol: their
+//! schemas give the sizes. `[man 2 bpf]`
 #![allow(unsafe_code, reason = "the system call takes pointers to keys and values")]
 
 use std::os::fd::{AsFd, AsRawFd};
@@ -15,9 +15,9 @@ const UPDATE: libc::c_long = 2;
 const DELETE: libc::c_long = 3;
 const NEXT_KEY: libc::c_long = 4;
 
-/// An entry of a map that is not filled beforehand is made of a small store of the kernel's, which
-/// it fills again in the background: how often an update that found it empty is tried, and how long
-/// after the try before.
+/// A map that is not preallocated takes new entries from a small store, which the kernel refills in
+/// the background. An update that finds the store empty is repeated this often, with a pause
+/// between tries.
 const TRIES: u32 = 20;
 const REFILL: Duration = Duration::from_millis(1);
 
@@ -32,7 +32,7 @@ struct Attributes {
     flags: u64,
 }
 
-/// A map of a protocol's object.
+/// A map of a protocol's object, with its schema.
 #[derive(Debug)]
 pub struct Table {
     map: MapData,
@@ -40,7 +40,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// The table in a map; `None` where the map's kind differs from its schema.
+    /// Opens a map as a table; `None` if the map's kind differs from the schema's.
     pub fn open(map: Map, schema: &'static TableSchema) -> Option<Table> {
         let map = match (map, schema.kind) {
             (Map::Array(map), TableKind::Array)
@@ -60,8 +60,8 @@ impl Table {
         self.schema
     }
 
-    /// Sets or removes an entry. Removing one that is not there is no error: the kernel forgets
-    /// some by itself.
+    /// Sets or removes an entry. A missing entry can be removed without an error: the kernel evicts
+    /// some entries by itself.
     pub fn apply(&mut self, update: &TableUpdate) -> Result<(), TableError> {
         let sized = update.key.0.len() == self.schema.key_bytes
             && update
@@ -89,7 +89,7 @@ impl Table {
         result.map_err(|errno| TableError::new(&update.table, errno.desc()))
     }
 
-    /// Every key. Entries that come or go meanwhile may be missed.
+    /// All keys. Entries that are added or removed meanwhile may be missing.
     pub fn keys(&self) -> Vec<Vec<u8>> {
         let mut keys: Vec<Vec<u8>> = Vec::new();
         let mut next = vec![0; self.schema.key_bytes];
@@ -108,7 +108,7 @@ impl Table {
         keys
     }
 
-    /// The value of a key; `None` where there is no such entry.
+    /// The value of a key; `None` if there is no such entry.
     pub fn get(&self, key: &[u8]) -> Option<Vec<u8>> {
         let mut value = vec![0; self.schema.value_bytes];
         let found =
@@ -116,15 +116,14 @@ impl Table {
         found.is_some_and(|found| found.is_ok()).then_some(value)
     }
 
-    /// Removes every entry; does nothing for an array.
+    /// Removes every entry; does nothing for an array, whose entries always exist.
     pub fn clear(&mut self) {
         for mut key in self.keys() {
             let _ = self.delete(&mut key);
         }
     }
 
-    /// Removes an entry; a missing entry is no error. The kernel refuses the call if it names a
-    /// value.
+    /// Removes an entry; a missing entry is no error. The kernel refuses a removal with a value.
     fn delete(&self, key: &mut [u8]) -> Result<(), Errno> {
         match self.bpf(DELETE, key.as_mut_ptr() as u64, 0) {
             Err(Errno::ENOENT) => Ok(()),
@@ -148,8 +147,8 @@ impl Table {
             value,
             flags: 0,
         };
-        // SAFETY: the pointers are of buffers as long as the map's keys and values, whose sizes
-        // `open` has compared with the schema and every caller with the buffers; they and the
+        // SAFETY: the buffers are as long as the map's keys and values: `open` has compared the
+        // map's sizes with the schema, and every caller the buffers with the schema. Buffers and
         // attributes outlive the call.
         let result = unsafe {
             libc::syscall(

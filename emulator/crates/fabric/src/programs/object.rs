@@ -1,5 +1,5 @@
-//! A protocol's programs in the kernel, for one server: its own tables, and the maps that every
-//! object has.
+//! The programs of a protocol in the kernel, for one server: the protocol's tables, and the maps
+//! that every object has.
 
 use std::array;
 use std::collections::BTreeMap;
@@ -29,33 +29,33 @@ use crate::netlink::{Batch, Hook, attach_program};
 /// Name of the table of bytes per flow, which every object has.
 const FLOW_COUNTS: &str = "flow_counts";
 
-/// One server's forwarding in the kernel.
+/// The forwarding of one server in the kernel.
 pub struct Programs {
     object: KernelObject,
     loaded: Ebpf,
     tables: BTreeMap<&'static str, Table>,
-    /// Keeps tables of the object's own in step with the protocol's.
+    /// Updates the object's internal tables when the protocol's tables change.
     translation: Option<Box<dyn Translate>>,
     drops: PerCpuArray<MapData, u64>,
     traffic: PerCpuArray<MapData, [u8; size_of::<Traffic>()]>,
     /// Counters of a chip; `None` for an object without a chip.
     registers: Option<Registers>,
-    /// Packets for users' programs; `None` of an object without a chip.
+    /// Packets for users' programs; `None` without such programs.
     packets: Option<MapData>,
-    /// Copies for a chip's CPU; `None` of an object without one, or once somebody has taken it.
+    /// Copies of packets for a chip's CPU; `None` without a chip, or after somebody has taken them.
     punts: Option<RingBuf<MapData>>,
     /// Records for the server's protocol; wait on it with epoll.
     pub notices: RingBuf<MapData>,
 }
 
-/// The copies that a chip makes for its CPU; wait for them with epoll.
+/// The copies of packets that a chip makes for its CPU. Epoll reports when one waits.
 pub struct Questions {
     ring: RingBuf<MapData>,
     question: fn(&[u8]) -> Option<Question>,
 }
 
 impl Questions {
-    /// The next copy, if one waits; the inner value is `None` for a copy that is no question.
+    /// The next copy, if one waits; the inner value is `None` if the copy is no question.
     pub fn next_copy(&mut self) -> Option<Option<Question>> {
         let record = self.ring.next()?;
         Some((self.question)(&record))
@@ -84,7 +84,7 @@ macro_rules! take {
 }
 
 impl Programs {
-    /// Makes the maps and has the kernel check the programs. Nothing is attached yet.
+    /// Creates the maps and loads the programs, which the kernel verifies. Attaches nothing yet.
     pub fn load(object: KernelObject, schemas: &'static [TableSchema]) -> Result<Programs> {
         let mut loaded = open(object)?;
         let from_programs = object.own_tables.and_then(|own| own.from_programs);
@@ -126,8 +126,8 @@ impl Programs {
         })
     }
 
-    /// Attaches the program for packets of applications to the virtual network card, by its number.
-    /// Programs stay attached as long as their interfaces exist.
+    /// Attaches the program for packets of applications to the virtual network card, given by its
+    /// number. A program stays attached as long as the interface exists.
     pub fn attach_to_nic(&self, batch: &mut Batch, index: u32) -> Result<()> {
         if let Some(name) = self.object.virtual_nic {
             attach_program(batch, index, descriptor(&self.loaded, name)?, Hook::Egress);
@@ -135,15 +135,17 @@ impl Programs {
         Ok(())
     }
 
-    /// Attaches the program for packets from other servers to a port, by its number.
+    /// Attaches the program for packets from other servers to a port, given by its interface
+    /// number.
     pub fn attach_to_port(&self, batch: &mut Batch, index: u32) -> Result<()> {
         let program = descriptor(&self.loaded, self.object.port)?;
         attach_program(batch, index, program, Hook::Ingress);
         Ok(())
     }
 
-    /// Attaches the program for packets that users' programs hand to the chip to the other end of
-    /// the virtual network card, by its number; false where the object has none.
+    /// Attaches the program for packets that users' programs send through the chip to the far end
+    /// of the virtual network card, given by its number. Returns false if the object has no such
+    /// program.
     pub fn attach_to_peer(&self, batch: &mut Batch, index: u32) -> Result<bool> {
         let Some(name) = self.object.own_tables.and_then(|own| own.from_programs) else {
             return Ok(false);
@@ -152,21 +154,21 @@ impl Programs {
         Ok(true)
     }
 
-    /// The ring of packets for users' programs; `None` of an object that has no such programs.
+    /// The ring of packets for users' programs; `None` without such programs.
     pub fn packets(&self) -> Option<BorrowedFd<'_>> {
         self.object.own_tables?.from_programs?;
         self.packets.as_ref().map(|map| map.fd().as_fd())
     }
 
-    /// Makes the chip treat packets of a socket, given by its cookie, as packets of users'
+    /// Makes the chip treat packets of a socket, identified by its cookie, as packets of users'
     /// programs.
     pub fn take_packets_of(&mut self, cookie: u64) -> Result<()> {
         let written = self.write(&set_cpu_socket(cookie));
         written.during(failed("naming the socket of a chip's CPU"))
     }
 
-    /// The chip as users' programs call it; `None` of an object without one. `queues` are the bytes
-    /// that wait at ports.
+    /// The chip as users' programs see it; `None` without a chip. `queues` are the queue lengths of
+    /// ports in bytes.
     pub fn called<'a>(&'a mut self, queues: &'a [(u16, u64)]) -> Option<CalledChip<'a>> {
         Some(CalledChip {
             chip: self.translation.as_mut()?.called()?,
@@ -181,8 +183,8 @@ impl Programs {
         self.tables.get(table).map(Table::schema)
     }
 
-    /// Sets or removes an entry of a table, and the entries of the object's own tables that depend
-    /// on it. Callers check first what a protocol may write.
+    /// Sets or removes an entry of a table, and updates the object's internal tables that depend on
+    /// it. Callers first check that the protocol may write it.
     pub fn apply(&mut self, update: &TableUpdate) -> std::result::Result<(), TableError> {
         match &mut self.translation {
             Some(translation) => {
@@ -195,8 +197,8 @@ impl Programs {
         }
     }
 
-    /// Puts a user's program in place of the present one, at once. Errors: an object that users
-    /// cannot program, or a program that the server cannot run; then nothing has changed.
+    /// Replaces the current program by a user's, atomically. Errors: an object that users cannot
+    /// program, or a program that the server cannot run; then nothing changes.
     pub fn set_program(&mut self, text: &str) -> std::result::Result<(), TableError> {
         let Some(translation) = &mut self.translation else {
             return Err(TableError::new("program", "users cannot program this forwarding"));
@@ -209,7 +211,8 @@ impl Programs {
         write(&mut self.tables, update)
     }
 
-    /// Contents of the object's own tables, for users. `queues` are the bytes that wait at ports.
+    /// Contents of the object's internal tables, for users. `queues` are the queue lengths of ports
+    /// in bytes.
     pub fn inspect(&self, queues: &[(u16, u64)]) -> Vec<Section> {
         let read = |table: &str, key: &[u8]| self.tables.get(table)?.get(key);
         let counters = self.counters(queues);
@@ -226,8 +229,8 @@ impl Programs {
         }
     }
 
-    /// One register by name; no other is read. Errors: a forwarding without a chip in the kernel,
-    /// no such register.
+    /// One register by name; reads no other. Errors: a forwarding without a chip in the kernel, no
+    /// such register.
     pub fn register(&self, name: &str, queues: &[(u16, u64)]) -> Result<u64> {
         let translation = self.translation.as_ref().ok_or_else(no_chip)?;
         let mut waiting = [0; REGISTERS];
@@ -240,8 +243,8 @@ impl Programs {
             .map_err(|error| FabricError::bad(error.field, error.value, error.limit, error.fix))
     }
 
-    /// Writes a register: clears a counter, or turns a switch until the next commit. Errors: no
-    /// chip, no such register, or none that can have this value.
+    /// Writes a register: clears a counter, or changes a switch until the next commit. Errors: no
+    /// chip, no such register, a value that the register cannot have.
     pub fn write_register(&mut self, name: &str, value: u64) -> Result<()> {
         let translation = self.translation.as_mut().ok_or_else(no_chip)?;
         let registers = &self.registers;
@@ -261,7 +264,8 @@ impl Programs {
         })
     }
 
-    /// Marks one packet per `bytes` sent by the server itself through a port.
+    /// Makes the server's chip mark one packet for every `bytes` that the server itself sends
+    /// through a port.
     pub fn mark_every(&mut self, port: u8, bytes: u32) -> Result<()> {
         let update = self
             .translation
@@ -271,12 +275,12 @@ impl Programs {
         written.during(failed("setting how often packets are marked"))
     }
 
-    /// Bytes that the chip has sent by a port.
+    /// Bytes that the chip has sent through a port.
     pub fn sent_bytes(&self, port: u8) -> u64 {
         sent_bytes(port).map_or(0, |slot| self.counter(slot))
     }
 
-    /// Packets that the chip has received by a port.
+    /// Packets that the chip has received through a port.
     pub fn received_packets(&self, port: u8) -> u64 {
         received_packets(port).map_or(0, |slot| self.counter(slot))
     }
@@ -290,12 +294,12 @@ impl Programs {
         counters
     }
 
-    /// One of them; 0 without a chip.
+    /// One counter of the chip; 0 without a chip.
     fn counter(&self, slot: usize) -> u64 {
         counted(self.registers.as_ref(), slot)
     }
 
-    /// Forgets everything about flows: their own entries and their counts.
+    /// Removes all state of flows: their entries and their counts.
     pub fn forget_flows(&mut self) {
         for table in self.tables.values_mut() {
             if table.schema().kind == TableKind::LruHash {
@@ -350,13 +354,13 @@ impl Programs {
         Ok(drops)
     }
 
-    /// The next record for the server's protocol, if there is one.
+    /// The next record for the server's protocol, if one waits.
     pub fn next_notice(&mut self) -> Option<Vec<u8>> {
         self.notices.next().map(|item| item.to_vec())
     }
 }
 
-/// Sets or removes an entry.
+/// Sets or removes an entry of a table.
 pub(super) fn write(
     tables: &mut BTreeMap<&'static str, Table>,
     update: &TableUpdate,
@@ -377,9 +381,10 @@ fn no_chip() -> FabricError {
     FabricError::unsupported("the run's servers have no chip in the kernel", fix)
 }
 
-/// Opens an object: a new set of maps and programs.
+/// Opens an object: creates a new set of maps and programs.
 pub(super) fn open(object: KernelObject) -> Result<Ebpf> {
-    // A loader reads all types of the kernel, which takes 20 ms; our programs need none of them.
+    // A loader reads all types of the kernel, which takes 20 ms. Our programs need none of them, so
+    // all share one loader without types.
     static LOADER: LazyLock<Mutex<EbpfLoader<'static>>> = LazyLock::new(|| {
         let mut loader = EbpfLoader::new();
         loader
@@ -415,7 +420,7 @@ mod tests {
     use super::*;
     use crate::host::probe::try_without_chips;
 
-    /// Every table of every protocol's object that has entries by key, in the kernel.
+    /// Tests every keyed table of every protocol's object in the kernel.
     #[test]
     fn entries_by_key_are_set_removed_and_cleared() {
         if let Err(error) = try_without_chips() {
@@ -431,7 +436,7 @@ mod tests {
             let ForwardingKind::Kernel(object) = forwarding.kind else {
                 continue;
             };
-            // Without its programs, which take the kernel seconds of a processor to verify.
+            // Opened without its programs: the kernel needs seconds of a processor to verify them.
             let mut opened = open(object).expect("it opens");
             for schema in forwarding
                 .tables

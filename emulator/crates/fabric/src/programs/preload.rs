@@ -1,5 +1,4 @@
-//! Programs and maps of servers that are loaded before the servers exist, while their containers
-//! start.
+//! Loads the programs and maps of servers in advance, while the servers' containers start.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,8 +10,8 @@ use crate::network::Network;
 use crate::parallel;
 use crate::servers::maps;
 
-/// The programs of every server of this host, until somebody takes it. The kernel takes 3 ms to
-/// verify one, and 0.4 s on a busy machine for a switching chip. `[measured]`
+/// The programs of all servers of this host until they are taken. The kernel takes 3 ms to verify
+/// one, and 0.4 s on a busy machine for a switching chip. `[measured]`
 pub enum Preloaded {
     /// A thread is loading them.
     Loading(JoinHandle<Result<BTreeMap<usize, Programs>>>),
@@ -21,7 +20,7 @@ pub enum Preloaded {
 }
 
 impl Preloaded {
-    /// Starts loading, if the kernel forwards packets.
+    /// Starts loading if the kernel forwards packets.
     pub fn start(network: &Arc<Network>) -> Preloaded {
         if network.behaviour.object().is_none() {
             return Preloaded::Loaded(BTreeMap::new());
@@ -44,7 +43,7 @@ impl Preloaded {
         if let Preloaded::Loading(_) = self
             && let Preloaded::Loading(thread) = std::mem::replace(self, Preloaded::Loaded(BTreeMap::new()))
         {
-            // After a failure, the caller loads the programs again and gets the error then.
+            // If loading failed, the caller loads the programs again and then gets the error.
             *self = Preloaded::Loaded(thread.join().ok().and_then(Result::ok).unwrap_or_default());
         }
         match self {

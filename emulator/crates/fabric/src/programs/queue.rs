@@ -1,5 +1,5 @@
-//! The program that reads queue lengths of ports: a separate object, whose licence allows it to
-//! read the kernel's memory.
+//! The program that reads queue lengths of ports. It is a separate object under a licence that
+//! allows it to read the kernel's memory.
 
 use std::sync::{LazyLock, Mutex, PoisonError};
 
@@ -21,16 +21,16 @@ pub struct QueueReader {
 /// The queue length of each port when the program last ran.
 pub struct Queues(Mapped);
 
-/// Ports of the object, and words that it writes of each: bytes, then when.
+/// Number of ports in the object, and the words that it writes for each: bytes, then the time.
 const PORTS: usize = 8;
 const WORDS: usize = 2;
 
 /// Queue length of a port at one time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Waiting {
-    /// Queue length in bytes.
+    /// Bytes in the queue.
     pub bytes: u64,
-    /// When, on the monotonic clock.
+    /// Time of the reading, on the monotonic clock.
     pub at_nanos: u64,
 }
 
@@ -46,10 +46,10 @@ impl Queues {
 }
 
 impl QueueReader {
-    /// Loads the program for ports with these interfaces, by number. Nothing is attached yet.
-    /// Errors: a kernel that does not describe its types.
+    /// Loads the program for ports with these interface numbers. Attaches nothing yet. Errors: a
+    /// kernel without descriptions of its types.
     pub fn load(ports: impl IntoIterator<Item = (u16, u32)>) -> Result<QueueReader> {
-        // Reading all types of the kernel takes 20 ms: once a process.
+        // Reading all types of the kernel takes 20 ms, so each process does it once.
         static TYPES: LazyLock<std::result::Result<Btf, String>> =
             LazyLock::new(|| Btf::from_sys_fs().map_err(|error| error.to_string()));
         static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
@@ -77,7 +77,7 @@ impl QueueReader {
         })
     }
 
-    /// Attaches the program to a port that has a forwarding program already.
+    /// Attaches the program to a port that already has a forwarding program.
     pub fn attach(&self, batch: &mut Batch, index: u32) -> Result<()> {
         add_program(batch, index, descriptor(&self.loaded, QUEUE.port)?, Hook::Egress);
         Ok(())

@@ -10,13 +10,13 @@ use crate::error::Result;
 /// The name of the map in an object with a chip.
 pub const MAP: &str = "registers";
 
-/// Entries that the map must have on this host: registers of every processor that may ever run.
+/// Number of entries of the map on this host: the registers for every processor that may ever run.
 pub fn entries() -> u32 {
     let processors = nr_cpus().unwrap_or(1);
     (processors * REGISTER_STRIDE) as u32
 }
 
-/// The registers of one chip, of a processor after the other.
+/// The registers of one chip, one processor after the other.
 pub struct Registers(Mapped);
 
 impl Registers {

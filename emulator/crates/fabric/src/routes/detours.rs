@@ -20,20 +20,21 @@ use crate::netlink::{
 };
 use crate::network::{Network, Place};
 
-/// The address of the other end of every link in routes.
+/// The address that routes use for the other end of any link.
 const FAR_END: Ipv6Addr = Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 1);
 const HOST_BITS: u8 = 128;
 /// Maximum bytes around a packet: an IPv6 header, and the list without its first segment.
 const WRAPPING_BYTES: u32 = 40 + 8 + 16 * MAX_RELAYS as u32;
 
-/// Settings of a node that forwards encapsulated packets: IPv6 with only our own addresses.
+/// Settings of a node that forwards encapsulated packets: IPv6 with only the addresses that we
+/// assign.
 pub fn sysctls(network: &Network) -> Vec<(&'static str, String)> {
     if !has_detours(network) {
         return Vec::new();
     }
     let settings = [
         ("ipv6/conf/default/accept_ra", "0"),
-        // The interface must not have an IPv6 address of its own: it would announce it.
+        // Without an automatic IPv6 address, which the interface would announce.
         ("ipv6/conf/default/addr_gen_mode", "1"),
         ("ipv6/conf/default/disable_ipv6", "0"),
         ("ipv6/conf/all/disable_ipv6", "0"),
@@ -42,7 +43,7 @@ pub fn sysctls(network: &Network) -> Vec<(&'static str, String)> {
     settings.map(|(name, value)| (name, value.to_owned())).to_vec()
 }
 
-/// Gives a server or a switch the address that its detours are sent from.
+/// Assigns the source address for detours to a server or switch.
 pub fn add_source(batch: &mut Batch, network: &Network, node: u32) {
     if has_detours(network) {
         add_address_v6(batch, LOOPBACK_INDEX, detour_source(node));
@@ -55,7 +56,7 @@ pub fn interface_mtu(network: &Network) -> u32 {
     network.description.mtu + wrapping
 }
 
-/// Longest packets that a server sends, if its interfaces accept longer ones.
+/// Maximum length of packets that a server sends, if it is shorter than its interfaces allow.
 pub(super) fn route_mtu(network: &Network, node: Place) -> Option<u32> {
     let is_server = matches!(node, Place::Server { .. });
     (is_server && has_detours(network)).then_some(network.description.mtu)
@@ -66,8 +67,8 @@ fn has_detours(network: &Network) -> bool {
     routing.is_some_and(|routing| routing.balance() == Balance::ByDetour)
 }
 
-/// Adds the next hop of a detour. Packets list each relay, and the ToR or server that removes the
-/// outer header.
+/// Adds the next hop of a detour. Its segments are all relays, and then the ToR or server that
+/// removes the outer header.
 pub(super) fn add_hop(put: &mut Batch, network: &Network, node: Place, id: u32, hop: &Hop) {
     let Some(far) = far_end(network, node, hop.directed) else {
         return;
@@ -85,7 +86,7 @@ pub(super) fn add_hop(put: &mut Batch, network: &Network, node: Place, id: u32, 
     add_next_hop_by_segments(put, id, far.index, far.address, &segments);
 }
 
-/// The network of a segment's route, which no other route of the node has.
+/// The destination network of a segment's route, unique at the node.
 pub(super) fn network_of(network: &Network, node: Place, route: &Segment) -> (Ipv6Addr, u8) {
     let [by_tor, by_relay] = SEGMENT_PREFIX_BITS;
     let id = match node {
@@ -101,7 +102,7 @@ pub(super) fn network_of(network: &Network, node: Place, route: &Segment) -> (Ip
     }
 }
 
-/// Adds a segment's route.
+/// Adds the route of a segment.
 pub(super) fn add_segment(put: &mut Batch, network: &Network, node: Place, route: &Segment) {
     let (to, prefix_bits) = network_of(network, node, route);
     let (over, action) = match *route {
@@ -120,7 +121,7 @@ pub(super) fn add_segment(put: &mut Batch, network: &Network, node: Place, route
     add_segment_route(put, to, prefix_bits, far.index, action);
 }
 
-/// Removes a segment's route.
+/// Removes the route of a segment.
 pub(super) fn delete_segment(remove: &mut Batch, (to, prefix_bits): (Ipv6Addr, u8)) {
     delete_segment_route(remove, to, prefix_bits);
 }

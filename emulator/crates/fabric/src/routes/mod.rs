@@ -1,6 +1,6 @@
 //! The routes of routers and servers in the kernel, where switches are routers.
 //!
-//! Each end of a link is a next-hop object, each set of them a group, which routes share.
+//! Each end of a link has a next-hop object, each set of ends a group, and routes share them.
 //! `cubeyard_routing::tables` computes the tables; this module installs the differences in each
 //! namespace.
 //!
@@ -30,8 +30,8 @@ use table::Installed;
 pub use detours::{add_source, interface_mtu};
 pub use table::table_of_port;
 
-/// MPTCP with us as its path manager. `tcp_retries2` ends a subflow after about a minute without
-/// answers, like a TCP flow: MPTCP has no option for that.
+/// Settings for MPTCP with us as path manager. `tcp_retries2` ends a subflow after about a minute
+/// without acknowledgements, as it does a TCP flow: MPTCP has no option for that.
 const MPTCP: [(&str, &str); 4] = [
     ("mptcp/enabled", "1"),
     ("mptcp/pm_type", "1"),
@@ -39,8 +39,8 @@ const MPTCP: [(&str, &str); 4] = [
     ("ipv4/tcp_retries2", "8"),
 ];
 
-/// Settings that make a node hash flows as [`hash`] computes, and those that detours need: names
-/// under `/proc/sys/net` and values.
+/// Settings that make a node hash flows as [`hash`] computes, and settings for detours: names under
+/// `/proc/sys/net`, and values.
 pub fn sysctls(network: &Network, node: u32) -> Vec<(&'static str, String)> {
     let seed = hash::seed_of(network.description.seed, node);
     let mut all = vec![
@@ -62,25 +62,25 @@ pub struct Routes {
     switches: Vec<Installed>,
     tables: Option<Tables>,
     missing: usize,
-    /// Tables change with weights too.
+    /// Whether tables also change with weights.
     is_by_load: bool,
-    /// Why the paths of flows may have changed since the last event.
+    /// Why paths of flows may have changed since the last event.
     untold: Option<SwitchReason>,
-    /// Whether the tables must be installed again.
+    /// Whether the tables must be installed.
     pub is_due: bool,
 }
 
-/// The requests of a change, in the order in which they must be sent.
+/// The requests of a change, in the order of sending.
 #[derive(Debug, Default)]
 pub struct Change {
-    /// Adds and replaces.
+    /// Adds and replaces objects.
     pub put: Requests,
-    /// Removes unused objects that the kernel has not removed yet.
+    /// Removes unused objects, which the kernel may have removed already.
     pub remove: Requests,
 }
 
 impl Routes {
-    /// No namespace has routes.
+    /// The state before any namespace has routes.
     pub fn new(network: &Network) -> Routes {
         let none = |count: usize| (0..count).map(|_| Installed::default()).collect();
         Routes {
@@ -97,18 +97,19 @@ impl Routes {
         }
     }
 
-    /// The installed tables; `None` before the first ones, and where switches are no routers.
+    /// The installed tables; `None` before the first installation, and where switches are no
+    /// routers.
     pub fn tables(&self) -> Option<&Tables> {
         self.tables.as_ref()
     }
 
-    /// A node's table as sections; none where switches are no routers.
+    /// A node's table for users; empty where switches are no routers.
     pub fn sections(&self, network: &Network, node: u32) -> Vec<Section> {
         let table = self.tables.as_ref().map(|tables| tables.of(node));
         table.map_or(Vec::new(), |table| view::sections(network, table))
     }
 
-    /// Stores the installed tables, and the number of links and servers that are `missing`.
+    /// Stores the installed tables, and the number of missing links and servers.
     pub fn set_tables(&mut self, tables: Tables, missing: usize) {
         // Tables with the same number of missing parts differ by their weights.
         self.untold = Some(match missing.cmp(&self.missing) {
@@ -120,19 +121,20 @@ impl Routes {
         self.missing = missing;
     }
 
-    /// The reason for changes of tables since the last call; `None` without changes.
+    /// The reason why tables have changed since the last call; `None` without changes.
     pub fn take_untold(&mut self) -> Option<SwitchReason> {
         self.untold.take()
     }
 
-    /// The kernel may have removed routes over a link: both ends get their tables again.
+    /// Notes that the kernel may have removed routes over a link: both ends get their whole tables
+    /// again.
     pub fn lose(&mut self, network: &Network, link: usize) {
         for place in network.places[link] {
             self.at(place).lose();
         }
     }
 
-    /// Makes every node get its whole table with the next change.
+    /// Makes every node get its whole table at the next change.
     pub fn lose_all(&mut self) {
         self.servers
             .iter_mut()
@@ -140,7 +142,7 @@ impl Routes {
             .for_each(Installed::lose);
     }
 
-    /// Resets the table of a server with a new namespace.
+    /// Clears the stored table of a server whose namespace is new.
     pub fn forget(&mut self, server: usize) {
         self.servers[server] = Installed::default();
     }
@@ -152,7 +154,7 @@ impl Routes {
         }
     }
 
-    /// The requests that install every node's table, except for servers that are `absent`.
+    /// The requests that install all nodes' tables, except those of servers in `absent`.
     pub fn change(&mut self, network: &Network, tables: &Tables, absent: &BTreeSet<usize>) -> Change {
         let mut change = Change::default();
         let description = &network.description;

@@ -19,42 +19,43 @@ use crate::netlink::{
 use crate::network::routing::node_address;
 use crate::network::{Network, Place};
 
-/// Numbers of groups start beyond those of all links.
+/// Number of the first group, higher than those of all links.
 const FIRST_GROUP: u32 = ID_LIMIT + 1;
 
-/// First number of ports' tables: a server has at most 64 ports, and the kernel uses the highest
+/// Number of the first port's table: a server has at most 64 ports, and the kernel uses the highest
 /// numbers itself.
 const FIRST_TABLE: u8 = 100;
-/// First number of tables for packets that enter by certain links. A rule has the number of its
-/// table as its priority, so that it precedes the main table's 32,766; there are fewer clusters.
+/// First number of the tables for packets that enter by certain links. The table's number is also
+/// the priority of its rule, which must precede the main table's 32,766; there are fewer clusters
+/// than that.
 const FIRST_ENTERING: u32 = 1000;
 
-/// Maximum number of groups and next hops of detours whose numbers a node keeps. Weights that
-/// follow the load create new groups all the time.
+/// Maximum number of groups and detours whose numbers a node keeps: weights that follow the load
+/// create new groups all the time.
 const MAX_NUMBERS: usize = 4096;
 
 /// The installed table of a node.
 #[derive(Debug, Default)]
 pub(super) struct Installed {
     table: NodeTable,
-    /// Numbers of the groups, and of the next hops of detours as groups of one. Numbers of unused
-    /// groups are kept too (up to a limit), so that a group always has the same number.
+    /// Numbers of groups; the next hop of a detour counts as a group of one. Unused groups keep
+    /// their numbers, up to a limit, so that a group has the same number when it is used again.
     numbers: BTreeMap<Vec<Hop>, u32>,
-    /// Number of assigned numbers.
+    /// How many numbers have been assigned.
     numbered: u32,
     /// Numbers of the tables for packets that enter by certain links, by class.
     tables: BTreeMap<NodeId, u32>,
-    /// Whether the kernel may have removed some of it.
+    /// Whether the kernel may have removed parts of the table.
     is_lost: bool,
 }
 
 impl Installed {
-    /// The kernel may have removed some of it.
+    /// Notes that the kernel may have removed parts of the table.
     pub fn lose(&mut self) {
         self.is_lost = true;
     }
 
-    /// Adds the requests that change the node's table to the wanted one.
+    /// Adds the requests that turn the node's table into the wanted one.
     pub fn bring(
         &mut self,
         network: &Network,
@@ -119,7 +120,7 @@ impl Installed {
                 );
             }
         }
-        // The kernel keeps rules when it removes their interfaces.
+        // The kernel keeps rules when their interfaces are removed.
         let (old_rules, new_rules) = (self.rules(network, node, &had), self.rules(network, node, wanted));
         for (interface, table) in new_rules.difference(&old_rules) {
             add_entering_rule(put, interface, *table);
@@ -141,8 +142,8 @@ impl Installed {
         gone.for_each(|to| detours::delete_segment(remove, *to));
     }
 
-    /// Assigns numbers to new groups and next hops, after freeing those of unused ones if there are
-    /// too many.
+    /// Assigns numbers to new groups and next hops. If there are too many, the numbers of unused
+    /// ones are freed first.
     fn number(&mut self, had: &NodeTable, wanted: &NodeTable) {
         let ways = |table: &NodeTable| -> Vec<Vec<Hop>> {
             let detours = table.groups.iter().flatten().filter(|hop| !is_straight(hop));
@@ -165,8 +166,8 @@ impl Installed {
         }
     }
 
-    /// The rules of a table: the incoming interfaces, each with the number of the table that routes
-    /// its packets.
+    /// The rules of a table: incoming interfaces, each with the number of the table that routes its
+    /// packets.
     fn rules(&self, network: &Network, node: Place, table: &NodeTable) -> BTreeSet<(String, u32)> {
         let mut rules = BTreeSet::new();
         for entering in &table.entering {
@@ -182,14 +183,14 @@ impl Installed {
         rules
     }
 
-    /// The network of a route, and the table that it is in.
+    /// The network of a route, and the number of its table.
     fn network_of(&self, (prefix, class): (Prefix, Option<NodeId>)) -> (Ipv4Addr, u8, u32) {
         let (to, prefix_bits, table) = network_of(prefix);
         let entering = class.and_then(|class| self.tables.get(&class)).copied();
         (to, prefix_bits, entering.unwrap_or(table.into()))
     }
 
-    /// Number of a next hop. A node uses each link once, and each detour.
+    /// Number of a next hop, which is unique at the node: each link, and each detour, has its own.
     fn number_of(&self, hop: &Hop) -> u32 {
         match is_straight(hop) {
             true => hop_id(hop.directed),
@@ -238,7 +239,7 @@ struct Numbered<'a> {
     routes: BTreeMap<(Prefix, Option<NodeId>), u32>,
 }
 
-/// A next hop without its weight.
+/// The same next hop without its weight.
 fn way(hop: &Hop) -> Hop {
     Hop { weight: 0, ..*hop }
 }
@@ -258,7 +259,7 @@ pub fn table_of_port(port: u8) -> u8 {
     FIRST_TABLE + port
 }
 
-/// The network of a prefix, and the table that its route is in.
+/// The network of a prefix, and the table of its route.
 fn network_of(prefix: Prefix) -> (Ipv4Addr, u8, u8) {
     // Ids beyond the last address were refused when the description was checked.
     let or_none = |address: Option<Ipv4Addr>| address.unwrap_or(Ipv4Addr::UNSPECIFIED);
@@ -287,17 +288,17 @@ fn add_hop(put: &mut Batch, network: &Network, node: Place, directed: u32) {
     add_next_hop(put, hop_id(directed), far.index, far.address);
 }
 
-/// The other end of a node's link.
+/// The far end of a node's link.
 pub(super) struct FarEnd {
-    /// Our interface.
+    /// Number of this node's interface.
     pub index: u32,
-    /// The other node's address.
+    /// Address of the other node.
     pub address: Ipv4Addr,
-    /// The other interface's.
+    /// Hardware address of the other interface.
     pub mac: Mac,
 }
 
-/// The other end of a link; the tables have links of the network only.
+/// The far end of a link. The tables contain links of the network only.
 pub(super) fn far_end(network: &Network, node: Place, directed: u32) -> Option<FarEnd> {
     let link = network.link(link_of(directed)).ok()?;
     let end = usize::from(!is_at(network.places[link][0], node));

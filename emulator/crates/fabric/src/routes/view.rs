@@ -1,5 +1,4 @@
-//! The tables of a node as sections of columns and rows: its routes, and the groups of next hops
-//! that they share.
+//! A node's table for users: its routes, and the groups of next hops that routes share.
 
 use cubeyard_dataplane::inspection::{Cell, ColumnKind, Section};
 use cubeyard_routing::path::{b_to_a, link_of};
@@ -7,7 +6,7 @@ use cubeyard_routing::tables::{Hop, NodeTable, Prefix};
 
 use crate::network::{Network, Place};
 
-/// The sections of a node's table.
+/// The table of a node, for users.
 pub fn sections(network: &Network, table: &NodeTable) -> Vec<Section> {
     let number = |group: usize| Cell::Count(group as u64);
     let is_by_port = |(prefix, _): &(Prefix, usize)| matches!(prefix, Prefix::Port(..) | Prefix::From(_));
@@ -78,7 +77,7 @@ pub fn sections(network: &Network, table: &NodeTable) -> Vec<Section> {
     ]
 }
 
-/// The nodes that a detour passes beyond its first.
+/// The nodes that a detour passes after its first one.
 fn relays(hop: &Hop) -> Cell {
     let all = hop.relays.iter().flatten();
     let nodes: Vec<u32> = all.flat_map(|relay| [relay.server, relay.tor]).collect();
@@ -89,17 +88,17 @@ fn relays(hop: &Hop) -> Cell {
     }
 }
 
-/// The ports of a switch at the upper ends of links.
+/// The switch ports at the upper ends of links.
 fn ports_of(network: &Network, links: &[u32]) -> String {
     let ports = links.iter().filter_map(|&link| port(network, b_to_a(link)));
     let ports: Vec<String> = ports.map(|port| port.to_string()).collect();
     ports.join(", ")
 }
 
-/// The port by which a direction of a link leaves.
+/// The port from which a direction of a link departs.
 fn port(network: &Network, directed: u32) -> Option<u64> {
     let link = network.link(link_of(directed)).ok()?;
-    // The first direction of a link leaves from its first end.
+    // The first direction of a link departs from its first end.
     Some(match network.places[link][(directed % 2) as usize] {
         Place::Server { port, .. } => port.into(),
         Place::Switch { port, .. } => port.into(),

@@ -1,5 +1,4 @@
-//! The part of balancing by load that touches the network: counters of ToRs, and messages in
-//! hellos.
+//! The part of balancing by load that uses the network: counters of ToRs, and messages in hellos.
 
 use std::collections::BTreeMap;
 
@@ -22,9 +21,9 @@ impl RunState {
         monotonic_nanos().saturating_sub(self.started_nanos) as f64 / 1e9
     }
 
-    /// A node's work of one round: `heard` are messages by the interface that they came from. Gives
-    /// the frames for each of its ends in `lanes`, one empty frame each where flows are not spread
-    /// by load.
+    /// One round of a node's work. `heard` has the received messages with their interfaces. Returns
+    /// the frames for each end in `lanes`; one empty frame per end where flows are not spread by
+    /// load.
     pub fn balance(
         &mut self,
         site: Site,
@@ -87,7 +86,7 @@ impl RunState {
         frames
     }
 
-    /// Clears the load state of a node that is off, or whose namespace no longer exists.
+    /// Clears the load state of a node that is off or has lost its namespace.
     pub fn stop_balancing(&mut self, node: NodeId) {
         if let Some((plan, agent)) = self
             .balancing
@@ -98,7 +97,7 @@ impl RunState {
         }
     }
 
-    /// A node's load state as sections; empty where flows are not spread by load.
+    /// A node's load state for users; empty where flows are not spread by load.
     pub fn balance_sections(&self, node: NodeId) -> Vec<Section> {
         let now_secs = self.run_secs();
         self.balancing

@@ -14,12 +14,12 @@ use crate::servers::ServerKernel;
 pub struct Carriers {
     network: Arc<Network>,
     poller: Arc<Poller>,
-    /// By server and port, in the order of `Network::ports`.
+    /// Whether a port has a carrier, by server and port, in the order of `Network::ports`.
     up: Vec<Vec<bool>>,
 }
 
 impl Carriers {
-    /// Every port has a carrier until the kernel announces something else.
+    /// The initial state: every port has a carrier.
     pub fn new(network: &Arc<Network>, poller: &Arc<Poller>) -> Carriers {
         Carriers {
             up: network
@@ -32,15 +32,15 @@ impl Carriers {
         }
     }
 
-    /// Listens to a server's links from now on.
+    /// Starts to receive changes of a server's links.
     pub fn watch(&mut self, server: usize, kernel: &mut ServerKernel) -> Result<()> {
-        // Announcements of newly created links are not changes.
+        // Announcements of newly created links are no changes.
         kernel.link_events.announced(|_| {})?;
         self.up[server].fill(true);
         self.poller.add(&kernel.link_events, Token::Links(server))
     }
 
-    /// Ports whose carrier has changed, with the new state.
+    /// The ports whose carrier has changed, with the new state.
     pub fn changes(&mut self, server: usize, kernel: &mut ServerKernel) -> Result<Vec<(u16, bool)>> {
         let mut changes = Vec::new();
         let ports = &self.network.ports[server];

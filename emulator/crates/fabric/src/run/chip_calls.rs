@@ -2,8 +2,8 @@
 //! registers, whose maps the fabric holds. The node alone handles packets between the kernel and
 //! programs: it gets the ring and the socket for them.
 //!
-//! The share of the run's thread for calls is limited: above it, the node charges programs more for
-//! each call. `[ours]`
+//! Calls may use a limited share of the run's thread. Above it, the node charges programs more time
+//! for each call. `[ours]`
 
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, OwnedFd};
@@ -17,13 +17,14 @@ use cubeyard_messages::limits::CHIP_PART_BYTES;
 use super::state::RunState;
 use crate::error::{During, FabricError, Result};
 
-/// Calls of all servers' programs get `1 / PARTS` of the run thread's time.
+/// Calls of all servers' programs together may use `1 / PARTS` of the run thread's time.
 const PARTS: u32 = 4;
-/// Calls cost more once they exceed that share by this time.
+/// Calls get more expensive once they exceed their share by this time.
 const BURST: Duration = Duration::from_millis(100);
-/// Minimum cost of a call, for its two messages.
+/// Minimum cost of a call, which covers its two messages.
 const LEAST_MICROS: u32 = 50;
-/// Callers of a server who are in the middle of its tables; with more, all of them begin again.
+/// Most callers that may be reading a server's tables in steps. One more makes all of them start
+/// again.
 const MOST_READERS: usize = 32;
 
 /// Who calls a chip.
@@ -31,26 +32,26 @@ const MOST_READERS: usize = 32;
 pub enum Caller {
     /// A caller of the fabric.
     Fabric,
-    /// A program of the server, by its node's number for it.
+    /// A program of the server, by the number that its node uses.
     Program(u32),
 }
 
-/// State of calls.
+/// The state of all calls.
 #[derive(Debug, Default)]
 pub struct ChipCalls {
-    /// Who is in the middle of tables, by server.
+    /// Callers that are reading tables in steps, by server.
     readers: BTreeMap<usize, BTreeMap<Caller, Session>>,
-    /// When all calls so far are paid for.
+    /// When the time of all calls so far is used up at their share.
     due: Option<Instant>,
 }
 
 impl ChipCalls {
-    /// Forgets the callers of a server, whose node is another one.
+    /// Clears the callers of a server with a new node.
     pub fn forget(&mut self, server: usize) {
         self.readers.remove(&server);
     }
 
-    /// Microseconds that the node charges for a call.
+    /// Microseconds that the node charges the program for a call.
     fn cost(&mut self, began: Instant, now: Instant) -> u32 {
         let took = now.saturating_duration_since(began);
         let due = self.due.map_or(began, |due| due.max(began)) + took * PARTS;
@@ -63,7 +64,7 @@ impl ChipCalls {
 
 impl RunState {
     /// Carries out a request about the tables or registers of a server's chip. Errors: a server
-    /// that is not here or off, no chip in the kernel that programs call, another request.
+    /// that is off or on another host, no such chip in the kernel, any other request.
     pub fn call_chip(&mut self, server: usize, caller: Caller, request: &[u8]) -> Result<Answered> {
         let began = Instant::now();
         let gone = || FabricError::state("the server is not here", "recover it first");
@@ -117,8 +118,8 @@ impl RunState {
         Ok(())
     }
 
-    /// Gives a node what packets between its server's chip and programs need, where the kernel has
-    /// that chip.
+    /// Sends a node the ring and the socket for packets between its server's chip and programs, if
+    /// the chip is in the kernel.
     pub fn hand_over_chip(&mut self, server: usize) {
         self.chip_calls.forget(server);
         let Some(kernel) = &self.kernels.servers[server] else {
@@ -154,8 +155,8 @@ mod tests {
             costs.push(calls.cost(began, now));
         }
         assert_eq!(costs[0], 1000);
-        // A thousand calls of a millisecond one after the other are three seconds ahead of a
-        // quarter of the thread.
+        // A thousand calls of a millisecond in a row are three seconds ahead of a quarter of the
+        // thread.
         assert!((250_000..=300_000).contains(&costs[999]), "{}", costs[999]);
         let later = now + Duration::from_secs(10);
         assert_eq!(calls.cost(later, later), LEAST_MICROS);

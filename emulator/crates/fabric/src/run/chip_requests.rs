@@ -1,4 +1,4 @@
-//! Requests to servers' chips that wait for the answers of nodes, each with a deadline.
+//! Requests to servers' chips that the nodes have not answered yet, each with a deadline.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -9,9 +9,9 @@ use super::Reply;
 use super::inspections::no_answer;
 use crate::error::{FabricError, Result};
 
-/// How long a node may take to answer.
+/// Time limit for a node's answer.
 const ANSWER_WITHIN: Duration = Duration::from_secs(2);
-/// Requests that wait at a time.
+/// Maximum number of waiting requests.
 const MAX_WAITING: usize = 256;
 
 #[derive(Debug)]
@@ -29,7 +29,8 @@ pub struct ChipRequests {
 }
 
 impl ChipRequests {
-    /// A new request's number; its answer goes to `reply`. Errors: too many wait.
+    /// Returns a number for a new request, whose answer goes to `reply`. Errors: too many requests
+    /// are waiting.
     pub fn add(&mut self, server: usize, reply: &Reply, now: Instant) -> Result<u64> {
         if self.waiting.len() >= MAX_WAITING {
             let message = format!("{MAX_WAITING} requests to chips wait for answers");
@@ -57,17 +58,17 @@ impl ChipRequests {
             .is_some_and(|waiting| waiting.server == server)
             && let Some(waiting) = self.waiting.remove(&id)
         {
-            // A caller that has gone does not need the answer.
+            // The caller may have disconnected, so a failure is ignored.
             let _ = waiting.reply.send(answer);
         }
     }
 
-    /// Gives an error to all who wait for a server.
+    /// Returns an error to all callers that wait for a server.
     pub fn end(&mut self, server: usize, error: &FabricError) {
         self.remove(|waiting| waiting.server == server, |_| error.clone());
     }
 
-    /// Returns an error to callers that have waited too long. `id` is the id of a server.
+    /// Returns an error to callers whose deadline has passed. `id` maps a server's index to its id.
     pub fn expire(&mut self, now: Instant, id: impl Fn(usize) -> u32) {
         self.remove(|waiting| waiting.deadline <= now, |server| no_answer(id(server)));
     }

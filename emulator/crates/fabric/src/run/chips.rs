@@ -18,31 +18,32 @@ use crate::kernels::Kernels;
 use crate::links::{self, Site};
 use crate::network::{Network, Place};
 
-/// Frames that a CPU takes in one turn; the kernel queues further ones, and drops them once the
-/// queue is full.
+/// Frames that a CPU reads per turn. The kernel queues further ones, and drops them once its queue
+/// is full.
 const FRAMES_PER_TURN: usize = 64;
-/// Bytes of a frame that a CPU gets; longer frames are truncated.
+/// Bytes of a frame that a CPU reads; longer frames are truncated.
 const FRAME_BYTES: usize = 256;
 
 /// The CPUs of all chips of a run.
 #[derive(Debug)]
 pub struct Chips {
     control: Box<dyn SwitchControl>,
-    /// By room and interface: the switch, by id, and its port.
+    /// By namespace and interface: the id of the switch, and its port.
     ports: BTreeMap<(usize, u32), (u32, u8)>,
-    /// The interface of a switch's port, and its room.
+    /// By switch and port: the namespace and the interface.
     interfaces: BTreeMap<(u32, u8), (usize, u32)>,
-    /// The room of each switch, by id.
+    /// The namespace of each switch, by the switch's id.
     rooms: BTreeMap<u32, usize>,
-    /// Links with a known failure, as pairs of nodes.
+    /// Failed links that the CPUs know of, as pairs of nodes.
     failed: BTreeSet<(u32, u32)>,
     is_loaded: bool,
-    /// Why the paths of flows may have changed since the last event.
+    /// Why paths of flows may have changed since the last event.
     untold: Option<SwitchReason>,
 }
 
 impl Chips {
-    /// No host is known yet, and no chip has a program. `None` where switches are no chips.
+    /// The initial state: no chip has a program or knows a server. `None` unless switches are
+    /// chips.
     pub fn of(network: &Network) -> Result<Option<Chips>> {
         let Some(chips) = network.behaviour.entry.chips else {
             return Ok(None);
@@ -55,7 +56,7 @@ impl Chips {
             if let (Place::Switch { switch, port }, Site::Room(room)) = (network.places[link][end], site) {
                 let id = network.description.switches[switch].id;
                 let index = links::interface(network, link, end);
-                // A port outside the chip's range cannot be in its topology, which was checked.
+                // The topology was checked, so its ports fit the chip's range.
                 let port = port as u8;
                 ports.insert((room, index), (id, port));
                 interfaces.insert((id, port), (room, index));
@@ -80,12 +81,12 @@ impl Chips {
         self.untold.take()
     }
 
-    /// The nodes on a flow's path, both ends included; empty without a path.
+    /// The nodes on a flow's path, including both ends; empty without a path.
     pub fn path(&self, ends: [u32; 2], source_port: u16) -> Vec<u32> {
         self.control.path(ends, source_port)
     }
 
-    /// Writes the programs of these switches into their chips.
+    /// Writes the programs of these switches to their chips.
     fn write(&self, kernels: &mut Kernels, switches: impl IntoIterator<Item = u32>) -> Result<()> {
         for switch in switches {
             let chip = self
@@ -101,7 +102,7 @@ impl Chips {
         Ok(())
     }
 
-    /// Writes programs and sends frames; returns the events for the log.
+    /// Writes programs and sends frames, as CPUs have decided; returns the events for the log.
     fn carry_out(&self, kernels: &mut Kernels, effects: Effects) -> Result<Vec<(u32, Event)>> {
         self.write(kernels, effects.changed)?;
         for (switch, port, frame) in effects.frames {
@@ -115,7 +116,7 @@ impl Chips {
         Ok(effects.events)
     }
 
-    /// Reads the frames for the CPU of a chip, by the number of its namespace.
+    /// Handles the frames for the CPU of a chip, given by its namespace.
     fn work(&mut self, kernels: &mut Kernels, room: usize) -> Result<Vec<(u32, Event)>> {
         let mut events = Vec::new();
         let mut frame = [0; FRAME_BYTES];
@@ -132,7 +133,7 @@ impl Chips {
         Ok(events)
     }
 
-    /// Lets the CPUs check the servers at their switches.
+    /// Makes the CPUs check the servers at their switches.
     fn look(&mut self, kernels: &mut Kernels) -> Result<Vec<(u32, Event)>> {
         let rooms = &self.rooms;
         let packets = |switch: u32, port: u8| {
@@ -144,7 +145,7 @@ impl Chips {
         self.carry_out(kernels, effects)
     }
 
-    /// Writes each chip's port map once, and listens for frames to its CPU.
+    /// Writes each chip's port map once, and starts to receive frames for its CPU.
     fn load(&mut self, kernels: &mut Kernels, poller: &Arc<Poller>) -> Result<()> {
         for (&(room, index), &(_, port)) in &self.ports {
             if let Some(chip) = kernels.rooms.get_mut(room).and_then(|room| room.chip.as_mut()) {
@@ -163,8 +164,8 @@ impl Chips {
 }
 
 impl RunState {
-    /// Informs the CPUs of chips of failed links, and writes the tables that change. Does nothing
-    /// before the run is wired: chips do not exist then.
+    /// Reports failed links to the CPUs of chips, and writes the tables that change. Does nothing
+    /// before the run is wired, since there are no chips yet.
     pub fn bring_chips(&mut self) -> Result<()> {
         if !self.kernels.is_wired() {
             return Ok(());
@@ -213,7 +214,7 @@ impl RunState {
         }
     }
 
-    /// Handles frames for the CPU of a chip, by the number of its namespace.
+    /// Handles the frames for the CPU of a chip, given by its namespace.
     pub fn on_cpu(&mut self, room: usize) -> Result<()> {
         if let Some(chips) = &mut self.chips {
             let events = chips.work(&mut self.kernels, room)?;
@@ -222,7 +223,7 @@ impl RunState {
         Ok(())
     }
 
-    /// Lets the CPUs of chips check the servers at their switches. Does nothing before the run is
+    /// Makes the CPUs of chips check the servers at their switches. Does nothing before the run is
     /// wired.
     pub fn look_at_servers(&mut self) -> Result<()> {
         if let Some(chips) = self.chips.as_mut().filter(|chips| chips.is_loaded) {
@@ -232,7 +233,7 @@ impl RunState {
         Ok(())
     }
 
-    /// State of a switch that is a chip; empty for other switches.
+    /// State of a switching chip for users; empty for other switches.
     pub fn chip_sections(&mut self, id: u32) -> Vec<Section> {
         let Some(chips) = &self.chips else {
             return Vec::new();

@@ -18,14 +18,14 @@ use crate::links::Site;
 use crate::netlink::{Batch, no_excuse, set_rate};
 use crate::programs::QueueReader;
 
-/// How often limited ports are looked at: a cycle of 150 KB takes 12 ms at 100 Mb/s.
+/// Interval for updating limited ports. A cycle of 150 KB takes 12 ms at 100 Mb/s.
 pub const LOOK: Duration = Duration::from_millis(4);
-/// Answers taken at a time.
+/// Most answers handled in one turn.
 const MOST_AT_ONCE: usize = 256;
 
 impl RunState {
-    /// Prepares a server that has just been wired: its socket, its chip's CPU, its marks. Nothing
-    /// where queues tell nobody.
+    /// Sets up congestion notification for a newly wired server: its socket, its chip's CPU, its
+    /// marks. Does nothing if congestion notification is off.
     pub fn watch_congestion(&mut self, server: usize) -> Result<()> {
         let (Some(congestion), Some(kernel)) = (&self.congestion, &mut self.kernels.servers[server]) else {
             return Ok(());
@@ -63,7 +63,7 @@ impl RunState {
         Ok(())
     }
 
-    /// A source has got answers.
+    /// Handles the answers that a source has received.
     pub fn on_answers(&mut self, server: usize) -> Result<()> {
         for _ in 0..MOST_AT_ONCE {
             let (Some(congestion), Some(kernel)) = (&mut self.congestion, &mut self.kernels.servers[server])
@@ -96,7 +96,7 @@ impl RunState {
         Ok(())
     }
 
-    /// Emits an event for each server whose CPU got questions in the last second.
+    /// Emits an event for each server whose CPU received questions in the last second.
     pub fn tell_congestion(&mut self) {
         let Some(congestion) = &self.congestion else {
             return;
@@ -126,7 +126,7 @@ impl RunState {
         }
     }
 
-    /// Looks at every limited port.
+    /// Updates every limited port.
     pub fn on_congestion_clock(&mut self) -> Result<()> {
         let limited = self.congestion.as_ref().map(|congestion| congestion.limited());
         limited

@@ -1,4 +1,4 @@
-//! The faults in effect. Changes the network to the state that they require.
+//! The faults in effect. Brings the network into the state that they require.
 
 use std::collections::BTreeSet;
 
@@ -21,7 +21,7 @@ pub struct Damage {
 }
 
 impl Damage {
-    /// No fault.
+    /// The initial state without faults.
     pub fn new(network: &Network) -> Damage {
         Damage {
             faults: Vec::new(),
@@ -77,7 +77,8 @@ impl Damage {
         self.applied.ends[link][end].up
     }
 
-    /// Resets servers and their links that were created again, without any fault.
+    /// Records that these servers and their links were created again, and are in the state without
+    /// faults.
     pub fn forget(&mut self, network: &Network, servers: &BTreeSet<usize>) {
         let normal = Conditions::under(network, []);
         for server in servers {
@@ -88,12 +89,13 @@ impl Damage {
         }
     }
 
-    /// The rate of a port's link now.
+    /// The current rate of a port's link.
     pub fn rate(&self, port: &PortEnd) -> f64 {
         rate(&self.applied, port)
     }
 
-    /// The ports among these whose links do not have the network's default rate, with their rates.
+    /// Those of the given ports whose links do not have the network's default rate, with their
+    /// rates.
     pub fn unusual_rates(&self, network: &Network, ports: &[PortEnd]) -> Vec<(u16, f64)> {
         let usual = network.description.rate_bits_per_sec;
         let rates = ports.iter().map(|port| (port.port, rate(&self.applied, port)));
@@ -106,7 +108,7 @@ fn rate(conditions: &Conditions, port: &PortEnd) -> f64 {
 }
 
 impl RunState {
-    /// Compares the state of all parts with the one that the faults require, and changes the
+    /// Compares the state of all parts with the state that the faults require, and applies the
     /// differences.
     pub fn apply_damage(&mut self) -> Result<()> {
         let wanted = Conditions::under(&self.network, &self.damage.faults);
@@ -115,7 +117,7 @@ impl RunState {
         let changed = changed.filter(|(_, (was, is))| was != is);
         let changed: Vec<_> = changed.map(|(server, (was, is))| (server, *was, *is)).collect();
         for &(server, _, is) in &changed {
-            // A process ends before its ports are removed, and restarts after they are back.
+            // A process must end before its ports are removed; it restarts after they are back.
             if is != ServerCondition::Running {
                 self.change_process(server, is);
             }
@@ -130,7 +132,7 @@ impl RunState {
         }
         self.bring_routes()?;
         for &(server, was, is) in &changed {
-            // A gateway that is off has no cable to the external network.
+            // A gateway that is off must have no cable to the external network.
             let (was, is) = (was != ServerCondition::Killed, is != ServerCondition::Killed);
             if was != is {
                 self.kernels.set_external(server, is)?;
@@ -145,7 +147,7 @@ impl RunState {
         Ok(())
     }
 
-    /// Nodes measure the free capacity of their links, so they need the changed rates.
+    /// Sends changed rates to nodes: they measure the free capacity of their links.
     fn send_rates(&mut self, applied: &Conditions, wanted: &Conditions) {
         for server in self.network.servers_here() {
             let ports = self.network.ports[server].iter();
@@ -161,7 +163,7 @@ impl RunState {
     }
 
     fn change_process(&mut self, server: usize, condition: ServerCondition) {
-        // The container engine kills and freezes processes in containers.
+        // The container engine kills and pauses processes in containers.
         if !self.wiring.plain {
             return;
         }
@@ -182,7 +184,7 @@ impl RunState {
             self.change_process(server, ServerCondition::Running);
             return Ok(());
         }
-        // A server that was off has lost its flows and its state of neighbours.
+        // A server that was killed has lost its flows and its state of neighbours.
         self.nodes.end_process(server);
         self.nodes.disconnect(server);
         self.flow_rates.forget(server);
@@ -203,7 +205,7 @@ fn change_network(network: &Network, applied: &Conditions, wanted: &Conditions) 
         for end in (0..2).filter(|end| was[*end] != is[*end]) {
             let (was, is) = (&was[end], &is[end]);
             links::change_end(&mut requests, network, link, end, [was, is]);
-            // The kernel removes the neighbours of a port that goes down.
+            // The kernel removes the neighbours of a port that goes down, so they are added again.
             let site = links::kind(network, link).site(network, link, end);
             if let Site::Server(server) = site
                 && is.up

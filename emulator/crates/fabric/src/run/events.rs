@@ -1,4 +1,4 @@
-//! The log of events between two frames: what the fabric saw, and what nodes reported.
+//! The log of events between two frames: observations of the fabric, and reports of nodes.
 
 use std::collections::VecDeque;
 
@@ -8,33 +8,33 @@ use serde_json::Value;
 
 use crate::host::clock::monotonic_nanos;
 
-/// Events of one frame; further ones are only counted. When a workload starts, each flow has four:
-/// two directions, a probe and a path.
+/// Events of one frame; further ones are only counted. When a workload starts, each flow causes
+/// four: two directions, a probe and a path.
 const MAX_EVENTS: usize = 10_000;
-/// Events that are kept while nobody subscribes.
+/// Events that are kept while there are no subscribers.
 const UNSEEN_EVENTS: usize = 250;
 
-/// Something that the fabric saw.
+/// An event that the fabric observed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum EventKind {
-    /// A port of a server has got or lost its carrier.
+    /// A server's port has gained or lost its carrier.
     Carrier {
-        /// The server's id.
+        /// Id of the server.
         server: u32,
-        /// Number of its port.
+        /// Number of the port.
         port: u16,
         /// Whether it has a carrier now.
         up: bool,
     },
     /// The process of a server's node has ended.
     NodeLost {
-        /// The server's id.
+        /// Id of the server.
         server: u32,
     },
-    /// A message of a node was refused, or the connection of another process.
+    /// A message of a node was refused, or a connection of another process.
     NodeRefused {
-        /// The server's id.
+        /// Id of the server.
         server: u32,
         /// The reason for the refusal.
         message: String,
@@ -43,92 +43,93 @@ pub enum EventKind {
     NodeError {
         /// Id of the server.
         server: u32,
-        /// Why.
+        /// The reason for the refusal.
         message: String,
     },
-    /// A node sent more messages than it may; these were dropped.
+    /// A node exceeded its message rate; the excess messages were dropped.
     NodeFlooding {
-        /// The server's id.
+        /// Id of the server.
         server: u32,
         /// Number of dropped messages.
         messages: u64,
     },
     /// A flow of the workload has ended.
     FlowDone {
-        /// The server that reports it.
+        /// Id of the reporting server.
         server: u32,
         /// Id of the flow.
         flow: u32,
-        /// Why; `null` if it carried everything.
+        /// The reason; `null` if all data has arrived.
         reason: Option<String>,
     },
-    /// An MPTCP connection has a subflow, or has it on another path.
+    /// An MPTCP connection has a new subflow, or a subflow has a new path.
     SubflowUp {
-        /// The server that sends it.
+        /// Id of the sending server.
         server: u32,
-        /// The flow's id.
+        /// Id of the flow.
         flow: u32,
-        /// Its number in the connection; 0 is the first one.
+        /// Number of the subflow in the connection; 0 is the first one.
         subflow: u8,
-        /// The ports of both ends whose addresses it is between; `null` for a server's own address.
+        /// The ports whose addresses the subflow uses at both ends; `null` for a server's own
+        /// address.
         ports: [Option<u8>; 2],
-        /// Its path; absent where paths are not known.
+        /// Path of the subflow; absent where paths are not computed.
         #[serde(skip_serializing_if = "Option::is_none")]
         path: Option<PathSummary>,
     },
     /// An MPTCP connection has lost a subflow.
     SubflowDown {
-        /// The server that sends it.
+        /// Id of the sending server.
         server: u32,
-        /// The flow's id.
+        /// Id of the flow.
         flow: u32,
-        /// Its number in the connection.
+        /// Number of the subflow in the connection.
         subflow: u8,
-        /// Why: it is `closed`, or there is `no-path`.
+        /// The reason: `closed` or `no-path`.
         reason: &'static str,
     },
-    /// Somebody outside sent a message to a service.
+    /// A caller sent a message to a service.
     ServiceMessage {
-        /// The server that got it.
+        /// Id of the receiving server.
         server: u32,
-        /// The service's name.
+        /// Name of the service.
         service: String,
         /// The beginning of the message.
         message: String,
         /// Length of the whole message, in bytes.
         bytes: usize,
     },
-    /// A user's program is in the chips of the servers.
+    /// A user's program was loaded into the chips of the servers.
     ProgramCommitted {
         /// Number of servers.
         servers: usize,
         /// Time to load it into all chips, in microseconds.
         micros: u64,
     },
-    /// A fault is in effect.
+    /// A fault took effect.
     FaultInjected {
         /// Id of the fault.
         fault: String,
         /// Kind of the fault.
         what: &'static str,
     },
-    /// Faults are no longer in effect.
+    /// Faults were recovered.
     FaultRecovered {
-        /// The fault's id, or `all`.
+        /// Id of the fault, or `all`.
         fault: Value,
     },
-    /// Packets for the tunnels to other hosts that came from none of them, or from a program here,
-    /// were dropped.
+    /// Packets for the tunnels were dropped: they came from no host of the run, or from a program
+    /// on this host.
     StrangersRefused {
-        /// How many since the last such event.
+        /// Number of packets since the last such event.
         packets: u64,
     },
-    /// There were more events than a frame holds.
+    /// There were more events than fit a frame.
     EventsLost {
-        /// How many are missing.
+        /// Number of missing events.
         count: u64,
     },
-    /// The fabric could not do something.
+    /// An operation of the fabric failed.
     FabricError {
         /// The problem and its cause.
         message: String,
@@ -144,7 +145,7 @@ pub enum Event {
         /// Kind of the event and its fields.
         #[serde(flatten)]
         kind: EventKind,
-        /// When, on the monotonic clock.
+        /// Time on the monotonic clock.
         at_nanos: u64,
     },
     /// An event of a server's protocol.
@@ -152,14 +153,14 @@ pub enum Event {
         /// The node's event.
         #[serde(flatten)]
         event: NodeEvent,
-        /// The server's id.
+        /// Id of the server.
         server: u32,
-        /// When, on the monotonic clock.
+        /// Time on the monotonic clock.
         at_nanos: u64,
     },
 }
 
-/// Events that no frame has contained yet.
+/// Events that no frame has reported yet.
 #[derive(Debug, Default)]
 pub struct EventLog {
     waiting: VecDeque<Event>,
@@ -194,13 +195,13 @@ impl EventLog {
         }
     }
 
-    /// Forgets all but the latest, since nobody subscribes.
+    /// Drops all but the latest events, while there are no subscribers.
     pub fn forget_old(&mut self) {
         let excess = self.waiting.len().saturating_sub(UNSEEN_EVENTS);
         self.waiting.drain(..excess);
     }
 
-    /// Events since the last call, followed by an event with the number of dropped ones.
+    /// Events since the last call. If some were dropped, the last event has their number.
     pub fn take(&mut self) -> Vec<Event> {
         let mut events: Vec<Event> = std::mem::take(&mut self.waiting).into();
         let count = std::mem::take(&mut self.lost);

@@ -15,16 +15,17 @@ use crate::host::probe;
 /// State of a flow's path.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FlowPath {
-    /// The flow, as its source sends it.
+    /// The flow's five-tuple, as its source sends it.
     flow: Flow,
-    /// Its nodes, both ends included; empty where tables do not lead to the destination.
+    /// The nodes of the path, including both ends; empty if the tables do not lead to the
+    /// destination.
     nodes: Vec<u32>,
 }
 
 impl RunState {
-    /// Emits an event for each flow whose path changed with the tables. An event of a fault comes
-    /// first, so that flows move while the fault lasts. No events where switches are bridges, or
-    /// where this kernel's hash differs from ours.
+    /// Emits an event for each flow whose path has changed with the tables. The event of a fault is
+    /// emitted earlier, so that path changes appear within the fault. Emits nothing where switches
+    /// are bridges, or if this kernel's hash differs from ours.
     pub fn tell_paths(&mut self) {
         let of_chips = self.chips.as_mut().and_then(Chips::take_untold);
         if let Some(reason) = self.routes.take_untold().or(of_chips) {
@@ -35,7 +36,7 @@ impl RunState {
         }
     }
 
-    /// The same for one flow, by its place in the workload.
+    /// As [`RunState::tell_paths`], for one flow, given by its index in the workload.
     pub fn tell_path(&mut self, at: usize, reason: SwitchReason) {
         let Some(flow) = self.workload.tuple(&self.network, at) else {
             return;
@@ -68,7 +69,7 @@ impl RunState {
 }
 
 impl RunState {
-    /// The nodes of the path of packets from a server to another, by id; none where tables lead
+    /// The nodes of the path of packets between two servers, by id; empty if the tables lead
     /// nowhere.
     pub(super) fn nodes_of_path(
         &self,
@@ -110,7 +111,7 @@ fn path_event(before: &FlowPath, now: &FlowPath, reason: SwitchReason) -> Event 
     }
 }
 
-/// A path's number: the same for the same nodes, and 0 for none.
+/// A number for a path: equal for equal nodes, and 0 for no path.
 pub(super) fn number(nodes: &[u32]) -> u32 {
     if nodes.is_empty() {
         return 0;

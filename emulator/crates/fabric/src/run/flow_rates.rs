@@ -1,4 +1,5 @@
-//! The rate of each flow of a server, from the counters of its programs. Nodes choose paths by it.
+//! The rate of each flow of a server, from the counters of its programs. Nodes use it to choose
+//! paths.
 
 use cubeyard_dataplane::counts::FlowCount;
 use cubeyard_dataplane::flow::Flow;
@@ -7,14 +8,14 @@ use cubeyard_messages::{FlowRate, ToNode};
 
 use crate::programs::Programs;
 
-/// By server: the counters at the last reading.
+/// The counters at the last reading, by server.
 #[derive(Debug)]
 pub struct FlowRates {
     last: Vec<Vec<(Flow, FlowCount)>>,
 }
 
 impl FlowRates {
-    /// Nothing has been counted.
+    /// The initial state without counters.
     pub fn new(servers: usize) -> FlowRates {
         FlowRates {
             last: vec![Vec::new(); servers],
@@ -26,7 +27,7 @@ impl FlowRates {
         self.last[server].clear();
     }
 
-    /// Messages with the rates of a server's flows since the last call, `secs` ago.
+    /// Messages with the rates of a server's flows since the last call, which was `secs` ago.
     pub fn messages(&mut self, server: usize, programs: &Programs, secs: f64) -> Vec<ToNode> {
         let mut counts = programs.flow_counts();
         counts.sort_by_key(|(flow, _)| *flow);

@@ -9,26 +9,26 @@ use crate::error::Result;
 use crate::programs::Programs;
 use crate::servers::ServerKernel;
 
-/// The counts that nodes have reported, by server.
+/// The counters that nodes have reported, by server.
 #[derive(Debug)]
 pub struct Forwarding {
     software: Vec<Option<TrafficCounts>>,
 }
 
 impl Forwarding {
-    /// No node has reported anything.
+    /// The initial state without reports.
     pub fn new(servers: usize) -> Forwarding {
         Forwarding {
             software: vec![None; servers],
         }
     }
 
-    /// Keeps what a node reports.
+    /// Stores the report of a node.
     pub fn set(&mut self, server: usize, counts: TrafficCounts) {
         self.software[server] = Some(counts);
     }
 
-    /// The forwarder of a server.
+    /// What forwards the packets of a server.
     pub fn of<'a>(&'a self, server: usize, kernel: Option<&'a ServerKernel>) -> Forwarder<'a> {
         let programs = kernel.and_then(|kernel| kernel.programs.as_ref());
         match (programs, &self.software[server]) {
@@ -45,11 +45,11 @@ pub enum Forwarder<'a> {
     Kernel(&'a Programs),
     /// Counters of the server's node.
     Software(&'a TrafficCounts),
-    /// Nothing, or it has not counted anything.
+    /// Nothing forwards, or it has not reported yet.
     Nobody,
 }
 
-/// Bytes since the forwarder was made.
+/// Bytes since the forwarder was created.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Carried {
     /// Sent by the server's own applications.
@@ -77,7 +77,7 @@ impl Forwarder<'_> {
         })
     }
 
-    /// Packets it has dropped, by [`DropReason::index`].
+    /// Dropped packets, by [`DropReason::index`].
     pub fn drops(&self) -> Result<[u64; DropReason::COUNT]> {
         match self {
             Forwarder::Kernel(programs) => programs.drops(),
@@ -86,8 +86,8 @@ impl Forwarder<'_> {
         }
     }
 
-    /// All of it, for an inspection: `own-bytes`, `relayed-bytes`, and `drops-` with the name of a
-    /// reason.
+    /// All counters, for an inspection: `own-bytes`, `relayed-bytes`, and `drops-` with the name of
+    /// a reason.
     pub fn describe(&self) -> Result<BTreeMap<String, u64>> {
         let (carried, drops) = (self.carried()?, self.drops()?);
         let dropped = DropReason::ALL.iter().filter(|reason| drops[reason.index()] > 0);
@@ -100,7 +100,7 @@ impl Forwarder<'_> {
     }
 }
 
-/// The drops by [`DropReason::index`].
+/// Converts drops by name to drops by [`DropReason::index`].
 fn drops_by_reason(counts: &TrafficCounts) -> [u64; DropReason::COUNT] {
     let mut drops = [0; DropReason::COUNT];
     for reason in DropReason::ALL {
@@ -109,5 +109,5 @@ fn drops_by_reason(counts: &TrafficCounts) -> [u64; DropReason::COUNT] {
     drops
 }
 
-/// Drops by the name of their reason; reasons without drops are left out.
+/// Drops by the name of their reason, without reasons that have none.
 pub type DropsByName = BTreeMap<&'static str, u64>;

@@ -1,4 +1,4 @@
-//! Frames, ten a second, and the callers that subscribe to them.
+//! Frames, ten per second, and the callers that subscribe to them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,24 +14,24 @@ use crate::names::RunId;
 /// The report of one tick.
 #[derive(Debug, Serialize)]
 pub struct Frame {
-    /// Its number, from 1.
+    /// Number of the tick, from 1.
     pub tick: u64,
-    /// Seconds since the workload was started; 0 before.
+    /// Seconds since the start of the workload; 0 before.
     pub at_secs: f64,
-    /// Columns over the links.
+    /// Columns with a value per link.
     pub links: LinkColumns,
-    /// Columns over the servers.
+    /// Columns with a value per server.
     pub servers: ServerColumns,
-    /// Columns over the workload's flows.
+    /// Columns with a value per flow.
     pub flows: FlowColumns,
     /// Latencies of requests; absent without requests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latencies: Option<Latencies>,
-    /// Bytes of MPTCP subflows since the last report: index of the flow, number of the subflow,
+    /// Bytes of MPTCP subflows since the last frame: index of the flow, number of the subflow,
     /// bytes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub subflows: Vec<[u64; 3]>,
-    /// Packets dropped in forwarding, by reason; reasons without drops are left out.
+    /// Packets dropped in forwarding, by reason, without reasons that have none.
     pub drops: BTreeMap<&'static str, u64>,
     /// Load of the host.
     pub host: Host,
@@ -46,7 +46,7 @@ struct FrameLine<'a> {
     frame: &'a Frame,
 }
 
-/// Where a caller's frames go.
+/// The sender of frames to a caller.
 pub type FrameSender = SyncSender<Arc<str>>;
 
 /// Callers that get every frame, by their numbers.
@@ -54,12 +54,12 @@ pub type FrameSender = SyncSender<Arc<str>>;
 pub struct Subscribers(BTreeMap<usize, FrameSender>);
 
 impl Subscribers {
-    /// Whether nobody subscribes.
+    /// Whether there are no subscribers.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Adds a caller, who gets each frame once, however often it subscribes.
+    /// Adds a caller. It gets each frame once, however often it subscribes.
     pub fn add(&mut self, caller: usize, subscriber: FrameSender) {
         self.0.insert(caller, subscriber);
     }

@@ -1,5 +1,5 @@
 //! Detects failed links of routers and servers: hellos that stop or return, and carriers of
-//! routers. The node that detects a change emits an event, and tables are updated.
+//! routers. Emits an event for the node that detects a change, and updates the tables.
 
 use std::collections::BTreeSet;
 
@@ -33,7 +33,7 @@ impl RunState {
         Ok(())
     }
 
-    /// Receives and sends the hellos of all ends; returns the changes that ends detected.
+    /// Receives and sends the hellos of all ends; returns the changes that the ends have detected.
     fn hello_round(&mut self, hellos: &mut Hellos) -> Vec<(Lane, Notice)> {
         let mut notices: Vec<(Lane, Notice)> = Vec::new();
         if !self.kernels.is_wired() {
@@ -80,7 +80,7 @@ impl RunState {
         notices
     }
 
-    /// Listens to the links of routers from now on.
+    /// Starts to receive changes of routers' links.
     pub fn watch_routers(&mut self) -> Result<()> {
         for (number, room) in self.kernels.rooms.iter_mut().enumerate() {
             self.router_carriers.watch(number, room)?;
@@ -88,7 +88,7 @@ impl RunState {
         Ok(())
     }
 
-    /// The kernel has announced something of a router's links.
+    /// Handles the kernel's announcements about a router's links.
     pub fn on_router_links(&mut self, number: usize) -> Result<()> {
         let Some(events) = self
             .kernels
@@ -105,7 +105,7 @@ impl RunState {
             let Some((link, end)) = self.router_carriers.change(number, state.index, has_carrier) else {
                 continue;
             };
-            // A router that is off itself notices nothing.
+            // A router that is itself off detects nothing.
             if self.damage.is_end_up(link, end) {
                 self.tell_neighbour(link, end, has_carrier, DeathCause::Carrier);
             }
@@ -128,12 +128,12 @@ impl RunState {
     }
 }
 
-/// Id of a node, and its port.
+/// The id and the port of an end of a link.
 pub fn node_of(network: &Network, place: Place) -> (u32, u8) {
     let (id, port) = match place {
         Place::Server { server, port } => (network.description.servers[server].id, port.into()),
         Place::Switch { switch, port } => (network.description.switches[switch].id, port),
     };
-    // A port's number has a byte in events; a router of a run on one host has fewer ports.
+    // A port's number is a byte in events. A router of a run on one host has fewer ports than that.
     (id, u8::try_from(port).unwrap_or(u8::MAX))
 }

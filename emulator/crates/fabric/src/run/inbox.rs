@@ -54,8 +54,8 @@ impl RunState {
         Ok(())
     }
 
-    /// Changes a server's table in the kernel, if its shape is right and the rules of the run allow
-    /// it. A server whose programs are gone, with its container, has nothing to change.
+    /// Changes a server's table in the kernel, if the shape of the change is right and the rules of
+    /// the run allow it. Does nothing for a server that has lost its programs with its container.
     fn apply(&mut self, server: usize, update: &TableUpdate) -> Result<(), TableError> {
         let kernel = self.kernels.servers[server].as_mut();
         let programs = kernel.and_then(|kernel| kernel.programs.as_mut());
@@ -71,7 +71,7 @@ impl RunState {
 
     fn on_flow(&mut self, server: usize, row: FlowRow) {
         if let Some(at) = self.workload.update(server, &row) {
-            // A new port: the flow has not moved for any reason.
+            // Only the port is new, so the flow has no other reason to move.
             self.tell_path(at, SwitchReason::Recovery);
             if let Some(responses) = self.workload.responses_to(at) {
                 self.tell_path(responses, SwitchReason::Recovery);

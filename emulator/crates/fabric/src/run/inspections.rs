@@ -1,5 +1,5 @@
-//! Inspections that wait for the answers of nodes. A node may be frozen, so each has a deadline:
-//! its caller gets an error then, and nothing else waits for it.
+//! Inspections that the nodes have not answered yet. A node may be paused, so each has a deadline.
+//! Then its caller gets an error; nothing else of the run waits for it.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -9,9 +9,9 @@ use serde_json::Value;
 use super::Reply;
 use crate::error::{FabricError, Result};
 
-/// How long a node may take to answer.
+/// Time limit for a node's answer.
 const ANSWER_WITHIN: Duration = Duration::from_secs(1);
-/// Most inspections that wait for one node; the oldest gets an error.
+/// Most inspections that wait for one node. One more makes the oldest fail.
 const MAX_WAITING: usize = 16;
 
 #[derive(Debug)]
@@ -27,14 +27,14 @@ pub struct Inspections {
 }
 
 impl Inspections {
-    /// No callers are waiting.
+    /// The initial state without callers.
     pub fn new(servers: usize) -> Inspections {
         Inspections {
             waiting: (0..servers).map(|_| VecDeque::new()).collect(),
         }
     }
 
-    /// Waits for the node of a server.
+    /// Adds a caller that waits for the node of a server.
     pub fn add(&mut self, server: usize, reply: &Reply, now: Instant) {
         let waiting = &mut self.waiting[server];
         if waiting.len() == MAX_WAITING
@@ -52,16 +52,16 @@ impl Inspections {
         });
     }
 
-    /// Answers all callers that wait for a server. A node ignores requests from before its
-    /// configuration, so one answer serves all.
+    /// Answers all callers that wait for a server. A node ignores requests that arrive before its
+    /// configuration, so one answer is for all of them.
     pub fn answer(&mut self, server: usize, answer: &Result<Value>) {
         for waiting in self.waiting[server].drain(..) {
-            // A caller that has gone does not need the answer.
+            // The caller may have disconnected, so a failure is ignored.
             let _ = waiting.reply.send(answer.clone());
         }
     }
 
-    /// Returns an error to callers that have waited too long. `id` is the id of a server.
+    /// Returns an error to callers whose deadline has passed. `id` maps a server's index to its id.
     pub fn expire(&mut self, now: Instant, id: impl Fn(usize) -> u32) {
         for (server, waiting) in self.waiting.iter_mut().enumerate() {
             while waiting.front().is_some_and(|first| first.deadline <= now)
@@ -73,7 +73,7 @@ impl Inspections {
     }
 }
 
-/// The error for a node that is frozen or gone.
+/// The error for a node that is paused or has ended.
 pub fn no_answer(id: u32) -> FabricError {
     FabricError::state(
         format!("the node of server {id} does not answer"),

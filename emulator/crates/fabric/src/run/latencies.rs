@@ -1,21 +1,21 @@
-//! Latencies of all clients' requests, by tick.
+//! Latencies of all clients' requests, per tick.
 
 use std::collections::BTreeMap;
 
 use cubeyard_messages::Latencies;
 
-/// Reports of nodes, and the part of them that frames have sent.
+/// The nodes' reports, and which part of them is in frames already.
 #[derive(Debug, Default)]
 pub struct LatencyCounts {
-    /// By server: the latest report.
+    /// The latest report of each server.
     now: BTreeMap<usize, Latencies>,
-    /// By server: the report at the last frame.
+    /// The report of each server at the last frame.
     told: BTreeMap<usize, Latencies>,
     longest_nanos: u64,
 }
 
 impl LatencyCounts {
-    /// A node's report. A node that was restarted counts from zero.
+    /// Stores a node's report. A restarted node counts from zero.
     pub fn set(&mut self, server: usize, counts: Latencies) {
         if self
             .told
@@ -81,7 +81,7 @@ mod tests {
         assert_eq!(latencies.take(), None);
         latencies.set(0, counts(8, 10, &[(3, 2), (7, 2), (9, 1)]));
         assert_eq!(latencies.take(), Some(counts(3, 10, &[(7, 1), (9, 1)])));
-        // A node that was restarted.
+        // This node was restarted, so it counts from zero.
         latencies.set(0, counts(2, 0, &[(3, 1)]));
         assert_eq!(latencies.take(), Some(counts(2, 0, &[(3, 1)])));
     }

@@ -1,4 +1,4 @@
-//! Messages that inform a node of its server and its network, from the network's description.
+//! Messages with a node's configuration, derived from the network's description.
 
 use cubeyard_dataplane::tables::HexBytes;
 use cubeyard_messages::limits::MODULE_PART_BYTES;
@@ -18,14 +18,14 @@ pub fn configure(network: &Network, server: usize) -> ToNode {
     }))
 }
 
-/// The program that a user wrote for the servers' chips, where nodes forward packets.
+/// The message with a user's program for the servers' chips, where nodes forward packets.
 pub fn program(network: &Network) -> Option<ToNode> {
     let text = network.description.program.clone();
     text.filter(|_| network.behaviour.in_user_space())
         .map(|text| ToNode::Program { text })
 }
 
-/// That users' programs call the servers' chips, in the kernel or in user space.
+/// The message that users' programs call the servers' chips, in the kernel or in the node.
 pub fn chip_listener(network: &Network) -> Option<ToNode> {
     let has_chip = network
         .behaviour
@@ -34,8 +34,8 @@ pub fn chip_listener(network: &Network) -> Option<ToNode> {
     has_chip.then_some(ToNode::ChipListener)
 }
 
-/// The services that users wrote: modules, split into parts that fit a datagram, and the names of
-/// services in processes.
+/// The messages with users' services: modules, split into parts that fit a datagram, and the names
+/// of services in processes.
 pub fn services(network: &Network) -> Vec<ToNode> {
     let mut messages = Vec::new();
     for service in &network.description.services {

@@ -1,9 +1,10 @@
 //! A run: one thread owns its whole state and handles requests one after the other.
 //!
-//! `thread` waits and dispatches, `verbs/` handles requests of callers, `inbox` requests of nodes.
-//! The parts of the state: `nodes`, `carriers`, `chip_requests`, `damage`, `workload`,
-//! `flow_paths`, `flow_rates`, `subflows`, `telemetry`, `events`, `frames`, `inspections`,
-//! `routing`, `balancing`, `wiring`. `crate::kernels` owns the kernel objects of the run.
+//! `thread` waits for events and dispatches them, `verbs/` handles requests of callers, `inbox`
+//! requests of nodes. The parts of the state: `nodes`, `carriers`, `chip_requests`, `damage`,
+//! `workload`, `flow_paths`, `flow_rates`, `subflows`, `telemetry`, `events`, `frames`,
+//! `inspections`, `routing`, `balancing`, `wiring`. `crate::kernels` owns the kernel objects of the
+//! run.
 
 mod balancing;
 mod carriers;
@@ -54,78 +55,78 @@ pub use frames::{Frame, FrameSender};
 pub use verbs::capture::CaptureTarget;
 pub use verbs::signal::NodeSignal;
 
-/// Where the answer to a call goes.
+/// The sender for the answer to a call.
 pub type Reply = Sender<Result<Value>>;
 
 /// A request of a caller to a run.
 #[derive(Debug)]
 pub enum Request {
-    /// Describe the run.
+    /// Return a description of the run.
     Describe,
-    /// Make the network. Answered when every node is ready.
+    /// Make the network. The answer is sent when every node is ready.
     Wire {
-        /// Where the servers are.
+        /// Locations of the servers.
         homes: Homes,
-        /// Not all servers of the run are among these.
+        /// Whether some servers of the run are missing here.
         rest_follows: bool,
     },
-    /// Take the network of these pods down before anything of the run is in them: a process in
-    /// each, by server id.
+    /// Remove all interfaces but loopback from these pods, given by a process in each, by server
+    /// id. Must precede everything of the run in them.
     Isolate(BTreeMap<u32, u32>),
-    /// Replace the flows.
+    /// Replace the workload's flows.
     Workload(Value),
-    /// Start the flows.
+    /// Start the workload's flows.
     Start,
-    /// Stop and forget the flows.
+    /// Stop and remove the flows.
     Stop,
-    /// Put a fault into effect.
+    /// Inject a fault.
     Inject(Value),
-    /// End one fault, or all of them.
+    /// Recover one fault, or all.
     Recover(Value),
-    /// Send a signal to the process of a server in a pod.
+    /// Send a signal to the node of a server in a pod.
     Signal {
-        /// The server's id.
+        /// Id of the server.
         server: u32,
         /// Signal to send.
         signal: NodeSignal,
-        /// Container of a user's program of the server, which gets the same signal.
+        /// The container of the server's user program, which gets the same signal.
         beside: Option<ContainerId>,
     },
-    /// Describe the state of a server's node.
+    /// Return the state of a server's node.
     Inspect(u32),
     /// Send a message to a service of a server.
     Tell {
-        /// The server's id.
+        /// Id of the server.
         server: u32,
-        /// The service's name.
+        /// Name of the service.
         service: String,
-        /// The message.
+        /// Content of the message.
         bytes: Vec<u8>,
     },
-    /// Load a user's program into the chip of every server; with `None`, only report the current
+    /// Load a user's program into the chips of all servers; with `None`, only return the current
     /// one.
     Program(Option<String>),
     /// Send a request to the chip of a server (`cubeyard_chip::api`), and return its answer.
     Chip {
-        /// The server's id.
+        /// Id of the server.
         server: u32,
-        /// The request without its length.
+        /// The request, without its length prefix.
         request: Vec<u8>,
     },
-    /// Read the registers of a server's chip: one of them, or all, after writing one.
+    /// Read all registers of a server's chip, or read or write a single one.
     Registers {
-        /// The server's id.
+        /// Id of the server.
         server: u32,
-        /// A register's name, and its new value for a write.
+        /// Name of a register, and for a write its new value.
         register: Option<(String, Option<u64>)>,
     },
-    /// Open an end of a link for a packet capture, and send it there.
+    /// Open an end of a link for a packet capture, and send the socket to this sender.
     Capture(CaptureTarget, Sender<CaptureSocket>),
-    /// Send every frame from now on.
+    /// Send all frames from now on to a caller.
     Subscribe(usize, FrameSender),
     /// Remove the run with all its kernel objects.
     Destroy {
-        /// Also end the processes in containers, which the caller removes otherwise.
+        /// Also end the processes in containers, which the caller otherwise removes.
         end_processes: bool,
     },
 }
@@ -133,16 +134,16 @@ pub enum Request {
 /// Locations of servers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Homes {
-    /// In containers: a process in each, by server id.
+    /// In containers, given by a process in each, by server id.
     Containers(BTreeMap<u32, u32>),
-    /// The same, in containers that nobody but this fabric can reach into (pods): they have a
-    /// network of somebody else's, which is taken down, and no folder of ours.
+    /// In pods, given by a process in each, by server id. Pods have interfaces of the cluster,
+    /// which are removed, and no folder of ours.
     Pods(BTreeMap<u32, u32>),
-    /// In namespaces that we make, with nodes that we start.
+    /// In namespaces that this fabric makes, with nodes that it starts.
     Plain,
 }
 
-/// A request and where its answer goes.
+/// A request with the sender for its answer.
 #[derive(Debug)]
 pub struct Call {
     request: Request,
@@ -152,22 +153,22 @@ pub struct Call {
 /// Input for a run, before its thread starts.
 #[derive(Debug)]
 pub struct Setup {
-    /// Its network.
+    /// Network of the run.
     pub network: Arc<Network>,
-    /// The journal.
+    /// State folder with the journal.
     pub state: Arc<State>,
-    /// The program of nodes, for servers without containers.
+    /// Program of nodes in servers without containers.
     pub node_program: PathBuf,
-    /// The user of the caller that prepares it.
+    /// User of the caller that prepared the run.
     pub user: u32,
 }
 
 /// A handle of a run's thread.
 #[derive(Debug)]
 pub struct Run {
-    /// Its network.
+    /// Network of the run.
     pub network: Arc<Network>,
-    /// The user that prepared it, from the caller's socket.
+    /// The user who prepared the run, from the caller's socket.
     pub user: u32,
     calls: Sender<Call>,
     wakeup: Arc<OwnedFd>,
@@ -182,7 +183,7 @@ impl Run {
         let (network, state, user) = (setup.network.clone(), setup.state.clone(), setup.user);
         let (sender, receiver): (Sender<Call>, Receiver<Call>) = channel();
         let thread = thread::RunThread::new(setup, receiver, wakeup.clone()).inspect_err(|_| {
-            // Nobody can destroy a run that did not start; so far it has only its folder.
+            // A run that failed to start has only its folder, and no caller could destroy it.
             let _ = state.forget(&network.description.run);
         })?;
         std::thread::Builder::new()

@@ -22,10 +22,10 @@ use crate::error::{During, Result};
 use crate::host::clock::monotonic_nanos;
 use crate::host::folder::Folder;
 
-/// Name of a node's socket in its server's folder.
+/// File name of a node's socket in its server's folder.
 pub const NAME: &str = "fabric.sock";
 
-/// Listens in a folder that only we can write to, in place of an earlier socket of this name. Every
+/// Listens in a folder that only we can write to; replaces an earlier socket of this name. Every
 /// process that reaches the socket may connect.
 pub fn listen_in(folder: &Folder, name: &str, kind: SocketType) -> Result<OwnedFd> {
     let attempt = || -> std::io::Result<OwnedFd> {
@@ -40,15 +40,15 @@ pub fn listen_in(folder: &Folder, name: &str, kind: SocketType) -> Result<OwnedF
     attempt().during(|| format!("listening at {}", folder.path().join(name).display()))
 }
 
-/// Connections that wait to be accepted.
+/// Maximum number of connections that wait for acceptance.
 const BACKLOG: i32 = 4;
 
-/// Name of the abstract socket that a node connects to where it gets to see no folder of ours:
-/// `cubeyard-node --socket @cubeyard`.
+/// Name of the abstract socket for nodes that cannot see a folder of ours: `cubeyard-node --socket
+/// @cubeyard`.
 pub const ABSTRACT_NAME: &[u8] = b"cubeyard";
 
-/// Listens for a node in the network namespace of the calling thread. Only processes in that
-/// namespace can connect, and no folder needs to be mounted. `[man 7 unix]`
+/// Listens for a node in the network namespace of the calling thread. Only processes of that
+/// namespace can connect, and no folder need be mounted. `[man 7 unix]`
 pub fn listen_inside() -> Result<OwnedFd> {
     let attempt = || -> std::io::Result<OwnedFd> {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
@@ -60,25 +60,25 @@ pub fn listen_inside() -> Result<OwnedFd> {
     attempt().during(|| "listening in a server's namespace".to_owned())
 }
 
-/// A connected node.
+/// The connection to a node.
 #[derive(Debug)]
 pub struct NodeSocket {
     socket: OwnedFd,
-    /// Unsent datagrams with the descriptors that they pass.
+    /// Datagrams that were not sent yet, with their descriptors.
     waiting: VecDeque<(Vec<u8>, Vec<OwnedFd>)>,
     limit: RateLimit,
-    /// Datagrams that were dropped because there were too many.
+    /// Number of datagrams that were dropped because there were too many.
     refused: u64,
-    /// Why the latest message that was too long could not be sent.
+    /// Why the last message that was too long was not sent.
     unsent: Option<String>,
 }
 
 /// The result of reading.
 #[derive(Debug)]
 pub enum Received {
-    /// The bytes of a datagram.
+    /// A datagram was received.
     Datagram(Vec<u8>),
-    /// A datagram that was dropped.
+    /// A datagram was received and dropped.
     Refused,
     /// No datagram is waiting.
     Nothing,
@@ -110,13 +110,13 @@ impl NodeSocket {
         poll(&mut polled, Some(&now)).is_err() || polled[0].revents().contains(PollFlags::HUP)
     }
 
-    /// The number of the process that has connected, where it is known here.
+    /// Process id of the peer, if it is visible here.
     pub fn peer(&self) -> Option<u32> {
         let credentials = sockopt::socket_peercred(&self.socket).ok()?;
         u32::try_from(credentials.pid.as_raw_nonzero().get()).ok()
     }
 
-    /// The next datagram. Datagrams beyond the rate are dropped.
+    /// Receives the next datagram. Drops datagrams above the rate limit.
     pub fn receive(&mut self, buffer: &mut [u8]) -> Received {
         match recv(&self.socket, &mut buffer[..DATAGRAM_BYTES], RecvFlags::TRUNC) {
             Ok((0, _)) => Received::Closed,
@@ -132,12 +132,12 @@ impl NodeSocket {
         }
     }
 
-    /// Why a message could not be sent, if one could not since the last call.
+    /// Why a message could not be sent since the last call, if one could not.
     pub fn take_unsent(&mut self) -> Option<String> {
         self.unsent.take()
     }
 
-    /// How many datagrams were dropped since the last call.
+    /// Number of datagrams dropped since the last call.
     pub fn take_refused(&mut self) -> u64 {
         std::mem::take(&mut self.refused)
     }
@@ -146,25 +146,25 @@ impl NodeSocket {
         self.limit.take(Duration::from_nanos(monotonic_nanos()))
     }
 
-    /// Sends a message that must arrive.
+    /// Sends a message that must arrive; it is queued if necessary.
     pub fn send(&mut self, message: &ToNode) {
         self.hand_over(message, Vec::new());
     }
 
-    /// The same with descriptors, which the node gets too. `[man 7 unix]`
+    /// Sends a message together with descriptors, which the node receives. `[man 7 unix]`
     pub fn hand_over(&mut self, message: &ToNode, descriptors: Vec<OwnedFd>) {
         match encode(message) {
             Ok(bytes) => {
                 self.waiting.push_back((bytes, descriptors));
                 self.flush();
             }
-            // Senders split long messages. A message that is too long is a defect, which must be
+            // Callers split long messages, so a message that is too long is a defect, and is
             // reported.
             Err(why) => self.unsent = Some(why),
         }
     }
 
-    /// Sends a message that a busy node may miss; returns whether it was accepted.
+    /// Sends a message that a busy node may miss; returns whether it was sent.
     pub fn announce(&mut self, message: &ToNode) -> bool {
         let room = self.waiting.len() < WAITING_FOR_NODE;
         if room {
@@ -173,8 +173,8 @@ impl NodeSocket {
         room
     }
 
-    /// Sends waiting datagrams until the socket is full. A closed connection is detected when
-    /// reading.
+    /// Sends queued datagrams until the socket is full. Ignores a closed connection, which the next
+    /// read detects.
     pub fn flush(&mut self) {
         while let Some((bytes, descriptors)) = self.waiting.front() {
             if send_with(&self.socket, bytes, descriptors) == Err(Errno::AGAIN) {
@@ -184,7 +184,7 @@ impl NodeSocket {
         }
     }
 
-    /// Whether messages wait for room.
+    /// Whether messages are queued.
     pub fn has_waiting(&self) -> bool {
         !self.waiting.is_empty()
     }

@@ -21,17 +21,16 @@ use crate::programs::Programs;
 /// State of one server's node.
 #[derive(Debug)]
 struct Node {
-    /// Name of the folder with the socket, which is mounted into the container.
+    /// Name of the folder with the socket; containers mount it.
     name: String,
-    /// `None` for a server of another host.
+    /// `None` for a server on another host.
     listener: Option<OwnedFd>,
     /// Whether it listens inside the server's network namespace, where a user's program of the same
-    /// server may also run.
+    /// server may run too.
     inside: bool,
     socket: Option<NodeSocket>,
     process: Option<Process>,
-    /// Connections closed since the last call, because they came from other processes than the
-    /// node.
+    /// Connections from processes other than the node that were closed since the last call.
     strangers: u64,
 }
 
@@ -45,9 +44,9 @@ pub struct Nodes {
 }
 
 impl Nodes {
-    /// Makes a folder and a socket for every server of this host.
+    /// Makes a folder with a socket for every server of this host.
     ///
-    /// Each container sees only its own folder in `folder`, by a mount. No other user reaches the
+    /// Each container sees only its own subfolder, which is mounted. No other user can reach the
     /// sockets.
     pub fn listen(network: &Network, folder: Folder, poller: &Arc<Poller>) -> Result<Nodes> {
         let processes = network.description.services.iter().any(|service| service.process);
@@ -82,7 +81,7 @@ impl Nodes {
         })
     }
 
-    /// Listens inside a server's namespace from now on, instead of in the folder or in the previous
+    /// Listens inside a server's namespace from now on, instead of in the folder or in an earlier
     /// namespace.
     pub fn listen_inside(&mut self, server: usize, namespace: &Namespace) -> Result<()> {
         let listener = namespace.run(listen_inside)?;
@@ -92,7 +91,7 @@ impl Nodes {
         Ok(())
     }
 
-    /// How many servers there are.
+    /// Number of servers of the run.
     pub fn len(&self) -> usize {
         self.nodes.len()
     }
@@ -107,9 +106,9 @@ impl Nodes {
         self.folder.path().join(&self.nodes[server].name)
     }
 
-    /// Accepts a connection that waits; returns whether it is the node's. A server has one
-    /// connection, of its node's own process where that is known: another process in its container
-    /// or pod cannot replace the node. A node that is refused connects again.
+    /// Accepts a waiting connection; returns whether it is the node's. A server has one connection.
+    /// Where the node's process is known, it must come from that process: another process in the
+    /// container or pod cannot replace the node. A refused node connects again.
     pub fn accept(&mut self, server: usize) -> Result<bool> {
         let node = &mut self.nodes[server];
         let Some(socket) = node.listener.as_ref().and_then(NodeSocket::accept) else {
@@ -117,8 +116,7 @@ impl Nodes {
         };
         let is_connected = node.socket.as_ref().is_some_and(|socket| !socket.is_closed());
         let process = node.process.as_ref().map(|process| process.pid);
-        // A container's node may connect before its process id is known here; a pod's node does
-        // not.
+        // A container's node may connect before its process id is known here; a pod's node cannot.
         let is_node = socket.peer() == process || process.is_none() && !node.inside;
         if is_connected || !is_node {
             node.strangers += 1;
@@ -129,23 +127,24 @@ impl Nodes {
         Ok(true)
     }
 
-    /// How many connections of other processes were closed since the last call.
+    /// Number of connections of other processes that were closed since the last call.
     pub fn take_strangers(&mut self, server: usize) -> u64 {
         std::mem::take(&mut self.nodes[server].strangers)
     }
 
-    /// Whether a server's node is connected.
+    /// Whether the node of a server is connected.
     pub fn is_connected(&self, server: usize) -> bool {
         self.nodes[server].socket.is_some()
     }
 
-    /// Closes a node's connection.
+    /// Closes the connection of a node.
     pub fn disconnect(&mut self, server: usize) {
         self.nodes[server].socket = None;
     }
 
-    /// Sends a message that must arrive, with the socket that it describes, if any: no process in a
-    /// container can write to the server's folder. A pod has no folder; its node gets no socket.
+    /// Sends a message that must arrive, with the socket that it describes, if any. It is passed as
+    /// a descriptor because no process in a container can write to the server's folder. A pod has
+    /// no folder, and its node gets no socket.
     pub fn send_with_socket(&mut self, server: usize, message: &ToNode) -> Result<()> {
         let (name, kind) = match message {
             ToNode::ChipListener => ("chip.sock".to_owned(), SocketType::STREAM),
@@ -160,7 +159,7 @@ impl Nodes {
         Ok(())
     }
 
-    /// Sends messages that must arrive.
+    /// Sends several messages that must arrive.
     pub fn send<'a>(&mut self, server: usize, messages: impl IntoIterator<Item = &'a ToNode>) {
         if let Some(socket) = &mut self.nodes[server].socket {
             for message in messages {
@@ -195,7 +194,7 @@ impl Nodes {
         taken
     }
 
-    /// Sends waiting messages once the node reads again.
+    /// Sends queued messages once the node reads again.
     pub fn flush(&mut self, server: usize) {
         if let Some(socket) = &mut self.nodes[server].socket
             && socket.has_waiting()
@@ -205,7 +204,7 @@ impl Nodes {
         }
     }
 
-    /// Polls a node's socket for free space only while messages wait.
+    /// Waits for free space in a node's socket only while messages are queued.
     fn update_interest(&self, server: usize) {
         if let Some(socket) = &self.nodes[server].socket {
             let _ = self
@@ -214,7 +213,7 @@ impl Nodes {
         }
     }
 
-    /// The next message of a node.
+    /// Receives the next message of a node.
     pub fn receive(&mut self, server: usize) -> Received {
         let Some(socket) = &mut self.nodes[server].socket else {
             return Received::Nothing;
@@ -226,7 +225,7 @@ impl Nodes {
         received
     }
 
-    /// The reason why a message to a node could not be sent, if any since the last call.
+    /// Why a message to a node could not be sent since the last call, if one could not.
     pub fn take_unsent(&mut self, server: usize) -> Option<String> {
         self.nodes[server].socket.as_mut()?.take_unsent()
     }
@@ -237,7 +236,8 @@ impl Nodes {
         socket.map_or(0, NodeSocket::take_refused)
     }
 
-    /// Watches the process of a server's node from now on, and disconnects another process.
+    /// Watches the process of a server's node from now on. Disconnects a connection of another
+    /// process.
     pub fn adopt(&mut self, server: usize, process: Process) -> Result<()> {
         self.poller.add(&process, Token::Process(server))?;
         let node = &mut self.nodes[server];
@@ -253,12 +253,12 @@ impl Nodes {
         Ok(())
     }
 
-    /// Waits for the notices of a server's programs from now on.
+    /// Waits for notices of a server's programs from now on.
     pub fn watch_programs(&self, server: usize, programs: &Programs) -> Result<()> {
         self.poller.add(programs.notices.as_fd(), Token::Programs(server))
     }
 
-    /// Polls for events of a server's MPTCP from now on.
+    /// Waits for events of a server's MPTCP from now on.
     pub fn watch_subflows(&self, server: usize, paths: &PathManager) -> Result<()> {
         self.poller.add(paths, Token::Subflows(server))
     }
@@ -273,19 +273,19 @@ impl Nodes {
         self.process(server).map(|process| process.pid)
     }
 
-    /// Stops watching a server's process and forgets it; collects it if it is ours and has ended.
+    /// Stops watching a server's process. Reaps it if it is a child that has ended.
     pub fn forget_process(&mut self, server: usize) {
         if let Some(mut process) = self.nodes[server].process.take() {
             process.collect();
         }
     }
 
-    /// Stops watching a container's process without waiting for it.
+    /// Stops watching a container's process, without waiting for its end.
     pub fn release_process(&mut self, server: usize) {
         self.nodes[server].process = None;
     }
 
-    /// Ends a process of ours and waits for its end.
+    /// Ends a child process and waits for its end.
     pub fn end_process(&mut self, server: usize) {
         if let Some(process) = &self.nodes[server].process {
             process.kill();
@@ -293,14 +293,14 @@ impl Nodes {
         self.forget_process(server);
     }
 
-    /// Ends all processes, also those in containers.
+    /// Kills all processes, including those in containers.
     pub fn kill_processes(&self) {
         for process in self.nodes.iter().filter_map(|node| node.process.as_ref()) {
             process.kill();
         }
     }
 
-    /// Ends all processes of ours and waits for their end.
+    /// Ends all child processes and waits for their end.
     pub fn end_all_processes(&mut self) {
         self.kill_processes();
         for server in 0..self.nodes.len() {

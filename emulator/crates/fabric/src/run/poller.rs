@@ -1,4 +1,4 @@
-//! Waits for many sources at once, each with a token that identifies it.
+//! Waits for many sources at the same time. A token identifies each source.
 
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -10,31 +10,31 @@ use crate::error::{During, FabricError, Result};
 /// A source of events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Token {
-    /// Calls of callers.
+    /// Requests of callers are waiting.
     Calls,
-    /// The clock.
+    /// The clock of ticks.
     Clock,
-    /// Connections of a server's node.
+    /// A connection of a server's node.
     Listener(usize),
-    /// Messages of a server's node, or room for more.
+    /// A message of a server's node, or free space for one to it.
     Node(usize),
-    /// Notices of a server's programs.
+    /// A notice of a server's programs.
     Programs(usize),
-    /// Changes of a server's links.
+    /// A change of a server's links.
     Links(usize),
-    /// The end of a server's process.
+    /// The process of a server has ended.
     Process(usize),
-    /// Changes of the links of a room's router.
+    /// A change of the links of a router, by namespace.
     RouterLinks(usize),
-    /// The next round of hellos.
+    /// A round of hellos is due.
     Hellos,
-    /// Answers to a server.
+    /// An answer about queues has reached a server.
     Answers(usize),
-    /// The next look at ports that are limited.
+    /// An update of limited ports is due.
     Congestion,
-    /// Events of a server's MPTCP.
+    /// An event of a server's MPTCP.
     Subflows(usize),
-    /// Frames for the CPU of a room's chip.
+    /// A frame for the CPU of a chip, by namespace.
     Cpu(usize),
 }
 
@@ -80,20 +80,20 @@ impl Token {
     }
 }
 
-/// The set of sources. Closing one removes it.
+/// The set of sources. A source that is closed is removed.
 #[derive(Debug)]
 pub struct Poller {
     epoll: OwnedFd,
 }
 
 impl Poller {
-    /// A poller without sources.
+    /// Creates a poller without sources.
     pub fn new() -> Result<Poller> {
         let epoll = epoll::create(CreateFlags::CLOEXEC).during(|| "making an epoll".to_owned())?;
         Ok(Poller { epoll })
     }
 
-    /// Adds a source, to wait until it is readable.
+    /// Adds a source, and waits until it is readable.
     pub fn add(&self, source: impl AsFd, token: Token) -> Result<()> {
         epoll::add(
             &self.epoll,
@@ -104,7 +104,7 @@ impl Poller {
         .during(|| format!("waiting for {token:?}"))
     }
 
-    /// Starts or stops waiting for room to write.
+    /// Starts or stops to wait for free space for writing.
     pub fn want_room(&self, source: impl AsFd, token: Token, wanted: bool) -> Result<()> {
         let flags = if wanted {
             EventFlags::IN | EventFlags::OUT
@@ -115,7 +115,7 @@ impl Poller {
             .during(|| format!("waiting for {token:?}"))
     }
 
-    /// Waits until at least one source is ready.
+    /// Waits until at least one source is ready; returns all that are.
     pub fn wait(&self) -> Result<Vec<Token>> {
         let mut events = Vec::with_capacity(64);
         match epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut events), None) {

@@ -1,4 +1,4 @@
-//! Which ports of routers and chips have a carrier, as the kernel announces it.
+//! Carriers of the ports of routers and chips, as the kernel announces them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,21 +9,21 @@ use crate::links::{self, Site};
 use crate::network::Network;
 use crate::switches::Room;
 
-/// The carriers of all ports of routers.
+/// Carriers of all ports of routers.
 #[derive(Debug)]
 pub struct RouterCarriers {
     poller: Arc<Poller>,
-    /// By room and interface: link and end.
+    /// By namespace and interface: link and end.
     ends: BTreeMap<(usize, u32), (usize, usize)>,
-    /// By link, both ends.
+    /// By link: whether each end has a carrier.
     up: Vec<[bool; 2]>,
 }
 
 impl RouterCarriers {
-    /// Every port has a carrier until the kernel announces something else.
+    /// The initial state: every port has a carrier.
     pub fn new(network: &Network, poller: &Arc<Poller>) -> RouterCarriers {
         let mut ends = BTreeMap::new();
-        // Ports of bridges have no namespace of their own, and bridges do not react to carriers.
+        // Bridges do not react to carriers, and their ports have no separate namespaces.
         let links = (0..network.places.len()).filter(|_| network.switches_decide());
         for (link, end) in links.flat_map(|link| [(link, 0), (link, 1)]) {
             if let Site::Room(room) = links::kind(network, link).site(network, link, end) {
@@ -37,17 +37,18 @@ impl RouterCarriers {
         }
     }
 
-    /// Listens to a room's links from now on.
+    /// Starts to receive changes of the links in a namespace.
     pub fn watch(&mut self, number: usize, room: &mut Room) -> Result<()> {
         let Some(events) = &mut room.link_events else {
             return Ok(());
         };
-        // The announcements of links being made are no changes.
+        // Announcements of newly created links are no changes.
         events.announced(|_| {})?;
         self.poller.add(&*events, Token::RouterLinks(number))
     }
 
-    /// The end of a link that an interface of a room is, if its carrier has changed.
+    /// Records an announced carrier. Returns the interface's link and end if the carrier has
+    /// changed.
     pub fn change(&mut self, room: usize, interface: u32, has_carrier: bool) -> Option<(usize, usize)> {
         let (link, end) = *self.ends.get(&(room, interface))?;
         let was = std::mem::replace(&mut self.up[link][end], has_carrier);

@@ -8,9 +8,9 @@ use crate::hellos::Hellos;
 use crate::netlink::{gone_already, no_excuse};
 
 impl RunState {
-    /// Computes the tables of routers and servers, or of chips, and installs the differences. If
-    /// the kernel refuses a request, because a container has just exited, the next tick tries
-    /// everything again.
+    /// Computes the tables of routers and servers, or of chips, and installs the differences. The
+    /// kernel may refuse a request because a container has just exited; then the next tick repeats
+    /// everything.
     pub fn bring_routes(&mut self) -> Result<()> {
         self.bring_chips()?;
         let Some(routing) = &self.network.routing else {
@@ -45,7 +45,8 @@ impl RunState {
         done
     }
 
-    /// Resets the routes of a server whose namespace was removed or created, with its links.
+    /// Clears the stored routes of a server whose namespace and links were removed or created
+    /// again.
     pub fn forget_routes_of(&mut self, server: usize) {
         self.routes.forget(server);
         for port in &self.network.ports[server] {

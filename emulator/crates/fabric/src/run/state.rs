@@ -1,5 +1,4 @@
-//! The state of a run: parts that each own theirs. The run's thread is the only one that touches
-//! it.
+//! The state of a run, in parts that do not share data. Only the run's thread uses it.
 
 use std::fs::File;
 use std::io::Read;
@@ -37,57 +36,57 @@ use crate::routes::Routes;
 pub struct RunState {
     /// The emulated network.
     pub network: Arc<Network>,
-    /// The program of nodes, for servers without containers.
+    /// Program of nodes in servers without containers.
     pub node_program: PathBuf,
     /// Kernel objects of the network.
     pub kernels: Kernels,
     /// Sockets and processes of nodes.
     pub nodes: Nodes,
-    /// Which ports have a carrier.
+    /// Carriers of servers' ports.
     pub carriers: Carriers,
-    /// Faults in effect.
+    /// The faults in effect.
     pub damage: Damage,
-    /// Routes of routers and servers; none where switches are no routers.
+    /// Installed routes of routers and servers; empty unless switches are routers.
     pub routes: Routes,
     /// State of the CPUs of switches that are chips; `None` without such switches.
     pub chips: Option<Chips>,
     /// Hellos between neighbours; `None` where switches are bridges.
     pub hellos: Option<Hellos>,
-    /// The load that nodes know of; `None` where flows are not spread by load.
+    /// Load state of the nodes; `None` where flows are not spread by load.
     pub balancing: Option<Balancing>,
-    /// When the run was made, on the monotonic clock.
+    /// Creation time of the run, on the monotonic clock.
     pub started_nanos: u64,
     /// Congestion notification; `None` where it is off.
     pub congestion: Option<Congestion>,
-    /// Where sources of a run that come later are added.
+    /// The poller, for sources that are added later.
     pub poller: Arc<Poller>,
-    /// Which ports of routers have a carrier.
+    /// Carriers of routers' ports.
     pub router_carriers: RouterCarriers,
-    /// The flows.
+    /// Flows of the run.
     pub workload: Workload,
-    /// Latencies of requests.
+    /// Latencies of clients' requests.
     pub latencies: LatencyCounts,
-    /// MPTCP's connections.
+    /// Open MPTCP connections.
     pub connections: Connections,
-    /// How fast flows send.
+    /// Sending rates of flows.
     pub flow_rates: FlowRates,
     /// Counters, read at each tick.
     pub telemetry: Telemetry,
-    /// What happened since the last frame.
+    /// Events since the last frame.
     pub events: EventLog,
-    /// Connections that receive frames.
+    /// Callers that receive frames.
     pub subscribers: Subscribers,
-    /// Inspections that wait for nodes.
+    /// Inspections that nodes have not answered yet.
     pub inspections: Inspections,
-    /// Requests to chips that wait for nodes.
+    /// Requests to chips that nodes have not answered yet.
     pub chip_requests: ChipRequests,
     /// Calls of users' programs on chips in the kernel.
     pub chip_calls: ChipCalls,
-    /// How far the run is wired, and its entry in the journal.
+    /// Progress of wiring, and the run's entry in the journal.
     pub wiring: Wiring,
 }
 
-/// A random key that nobody can guess.
+/// Draws a random, secret key.
 fn own_key() -> Result<u64> {
     let mut bytes = [0; 8];
     let mut file = File::open("/dev/urandom").during(|| "drawing a key".to_owned())?;
@@ -97,7 +96,7 @@ fn own_key() -> Result<u64> {
 }
 
 impl RunState {
-    /// Writes the journal, then makes the sockets.
+    /// Writes the journal entry, then makes the sockets.
     pub fn new(setup: Setup, poller: &Arc<Poller>) -> Result<RunState> {
         let Setup {
             network,
@@ -138,7 +137,7 @@ impl RunState {
         })
     }
 
-    /// The id of a server.
+    /// The id of a server, by its index.
     pub fn id(&self, server: usize) -> u32 {
         self.network.description.servers[server].id
     }

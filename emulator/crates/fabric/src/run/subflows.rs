@@ -1,8 +1,9 @@
-//! The subflows of MPTCP's connections: added when a connection is established, replaced when one
-//! ends, and reported as events.
+//! The subflows of MPTCP connections: adds them when a connection is established, replaces those
+//! that end, and reports them as events.
 //!
-//! A server's node opens the connection from the address of a port to that of another; this adds
-//! the others. A connection's destination port, which is unique to its flow, identifies it.
+//! A server's node opens the connection between the addresses of two ports; this module adds the
+//! other subflows. The destination port of a connection is unique to its flow, and so identifies
+//! the flow.
 //!
 //! Not here: which subflows a connection has (`cubeyard_routing::subflows`), and their counters,
 //! which nodes report.
@@ -20,7 +21,7 @@ use crate::error::Result;
 use crate::host::probe;
 use crate::netlink::{PathEvent, SubflowRequest};
 
-/// The connections that servers have opened: by server and token, the place of the flow.
+/// The connections that servers have opened: by server and token, the index of the flow.
 #[derive(Debug, Default)]
 pub struct Connections {
     flows: BTreeMap<(usize, u32), usize>,
@@ -75,7 +76,7 @@ impl RunState {
         }
     }
 
-    /// Records that a subflow exists with a source port, or has ended.
+    /// Records that a subflow has this source port, or has ended.
     fn set_subflow(&mut self, at: usize, number: u8, source_port: Option<u16>) {
         let Some(subflow) = self.workload.subflows_mut(at).get_mut(usize::from(number)) else {
             return;
@@ -100,7 +101,7 @@ impl RunState {
         }
     }
 
-    /// Emits an event for each subflow of a flow whose path has changed or ended.
+    /// Emits an event for each subflow of a flow that has a new path or none any more.
     pub fn tell_subflows(&mut self, at: usize) {
         let servers = self.workload.ends(at);
         let ends = servers.map(|server| self.network.description.servers[server].id);
@@ -183,7 +184,7 @@ impl RunState {
         Some(Section::new("subflows", "MPTCP subflows", &columns, rows))
     }
 
-    /// Requests all missing subflows: those that ended or could not be created.
+    /// Requests all missing subflows: those that have ended or could not be created.
     pub fn ask_for_subflows(&mut self) {
         let all: Vec<(usize, u32, usize)> = self
             .connections
@@ -197,8 +198,8 @@ impl RunState {
     }
 
     /// Requests the missing subflows of a connection, including an ended first one, without which
-    /// the connection continues. Requests that the kernel refuses are repeated later: the subflow
-    /// is still being created, or its port has no cable.
+    /// the connection continues. Refused requests are repeated later: the subflow is still being
+    /// created, or its port has no cable.
     fn add_missing(&mut self, server: usize, token: u32, at: usize) {
         let [source, destination] = self.workload.ends(at);
         let port = self.workload.sent_to(at);
@@ -209,7 +210,7 @@ impl RunState {
         let subflows = self.workload.subflows(at).iter().enumerate();
         for (number, subflow) in subflows.filter(|(_, subflow)| subflow.source_port.is_none()) {
             let [from, to] = subflow.planned.by_port;
-            // The kernel keeps the port of the first one, which is the connection's own.
+            // The kernel keeps the source port of the first subflow, which is the connection's own.
             let source_port = subflow.planned.source_port.filter(|_| number > 0);
             let _asked_again_later = paths.add(&SubflowRequest {
                 token,

@@ -1,4 +1,4 @@
-//! Counters of a run's network, read from the kernel ten times a second, with a few calls per
+//! Counters of a run's network, read from the kernel ten times per second with a few calls per
 //! server.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,8 +20,8 @@ use crate::network::Network;
 use crate::servers::ServerKernel;
 use crate::switches::Room;
 
-/// Drops of a server or of a chip are read once in this many ticks, and its processor time too:
-/// each takes a call, and changes slowly.
+/// The drops and the processor time of a server or chip are read once in this many ticks: each
+/// takes a call, and changes slowly.
 const TICKS_PER_DROPS: u64 = 5;
 const TICKS_PER_CPU: u64 = 10;
 
@@ -33,7 +33,7 @@ struct EndCounts {
     queue_bytes: u64,
 }
 
-/// By [`DropReason::index`].
+/// Drops by [`DropReason::index`].
 type Drops = [u64; DropReason::COUNT];
 
 #[derive(Debug, Default)]
@@ -48,23 +48,23 @@ struct ServerCounts {
 /// The counters of one tick.
 #[derive(Debug)]
 pub struct Reading {
-    /// Columns over the links.
+    /// Columns with a value per link.
     pub links: LinkColumns,
-    /// Columns over the servers.
+    /// Columns with a value per server.
     pub servers: ServerColumns,
     /// Packets dropped in forwarding, by reason.
     pub drops: DropsByName,
-    /// The host.
+    /// Load of the host.
     pub host: Host,
 }
 
-/// Reads counters and remembers the last values.
+/// Reads the counters and stores the last values.
 #[derive(Debug)]
 pub struct Telemetry {
     /// Counters of forwarding that nodes have reported.
     pub forwarding: Forwarding,
     request: Batch,
-    /// By namespace: link and end of an interface.
+    /// The link and end of each interface, by namespace.
     ends_by_index: BTreeMap<Site, BTreeMap<u32, (usize, usize)>>,
     ends: Vec<[EndCounts; 2]>,
     servers: Vec<ServerCounts>,
@@ -77,7 +77,7 @@ pub struct Telemetry {
 }
 
 impl Telemetry {
-    /// Works out which interface is which end of which link.
+    /// Maps interfaces to ends of links.
     pub fn new(network: &Network) -> Telemetry {
         let servers = network.description.servers.len();
         let mut ends_by_index: BTreeMap<Site, BTreeMap<u32, (usize, usize)>> = BTreeMap::new();
@@ -103,7 +103,7 @@ impl Telemetry {
         }
     }
 
-    /// Reads everything, as changes since the last call.
+    /// Reads all counters, as changes since the last call.
     pub fn read(&mut self, tick: u64, kernels: &mut Kernels, nodes: &Nodes) -> Result<Reading> {
         let links = self.read_links(kernels)?;
         let mut drops = DropsByName::new();
@@ -142,7 +142,7 @@ impl Telemetry {
             .busy(self.processors.count(), |namespace| ours.contains(&namespace))
     }
 
-    /// Columns over the links since the last call. A server that is not there counts nothing.
+    /// Columns of links since the last call. A missing server counts nothing.
     fn read_links(&mut self, kernels: &mut Kernels) -> Result<LinkColumns> {
         let mut now = vec![[None; 2]; self.ends.len()];
         for (site, socket) in kernels.sockets() {
@@ -187,8 +187,8 @@ impl Telemetry {
         Ok(columns)
     }
 
-    /// Replaces the queues' counts of packets by the programs' own. A super-packet loses its number
-    /// of packets when it gets a header, so that its queue would count none.
+    /// Replaces the queues' counts of packets by the programs' own: a super-packet that gets a
+    /// header loses its number of segments, so the queue would not count them.
     fn count_super_packets(
         &self,
         now: &mut [[Option<EndCounts>; 2]],
@@ -212,8 +212,7 @@ impl Telemetry {
         Ok(())
     }
 
-    /// Columns over the servers since the last call; adds the servers' drops since the last
-    /// reading.
+    /// Columns of servers since the last call. Adds the servers' drops since the last reading.
     fn read_servers(
         &mut self,
         tick: u64,
@@ -277,7 +276,7 @@ impl ServerCounts {
     }
 }
 
-/// The increase of a counter. A counter that went back was created again and started from zero.
+/// The increase of a counter. A counter that decreased was created again, and counts from zero.
 fn since(last: u64, now: u64) -> u64 {
     if now >= last { now - last } else { now }
 }

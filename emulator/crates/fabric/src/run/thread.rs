@@ -1,5 +1,5 @@
-//! The run's thread: waits for calls, nodes, programs, links, processes and the clock, and handles
-//! one after the other, so that nothing needs a lock.
+//! The thread of a run. It waits for calls, nodes, programs, links, processes and the clock, and
+//! handles one event after the other, so that no state needs a lock.
 
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
@@ -27,9 +27,9 @@ use crate::error::{FabricError, Result};
 use crate::host::clock::{monotonic_nanos, timer};
 
 const TICK: Duration = Duration::from_millis(100);
-/// Messages of one node per turn, before other nodes get theirs.
+/// Most messages of one node per turn, so that other nodes get theirs.
 const MESSAGES_PER_TURN: usize = 64;
-/// Nodes get the rates of their flows once in this many ticks.
+/// The rates of flows are sent to nodes once in this many ticks.
 const TICKS_PER_FLOW_RATES: u64 = 10;
 /// The CPUs of chips check the servers at their switches once in this many ticks.
 const TICKS_PER_LOOK: u64 = 10;
@@ -42,19 +42,19 @@ pub(super) struct RunThread {
     run: RunState,
     poller: Arc<Poller>,
     calls: Receiver<Call>,
-    /// Readable when a call waits.
+    /// Readable when a call is waiting.
     wakeup: Arc<OwnedFd>,
     clock: OwnedFd,
     /// Readable at the end of a round of hellos; `None` without hellos.
     hello_clock: Option<OwnedFd>,
-    /// Readable when limited ports are due; `None` without congestion notification.
+    /// Readable when an update of limited ports is due; `None` without congestion notification.
     congestion_clock: Option<OwnedFd>,
     tick: u64,
     is_over: bool,
 }
 
 impl RunThread {
-    /// Prepares the run: journal and sockets.
+    /// Prepares the run: its journal entry and sockets.
     pub fn new(setup: Setup, calls: Receiver<Call>, wakeup: Arc<OwnedFd>) -> Result<RunThread> {
         let poller = Arc::new(Poller::new()?);
         poller.add(&wakeup, Token::Calls)?;
@@ -86,7 +86,7 @@ impl RunThread {
         })
     }
 
-    /// Works until the run is destroyed.
+    /// Handles events until the run is destroyed.
     pub fn work(mut self) {
         while !self.is_over {
             let tokens = match self.poller.wait() {
@@ -140,7 +140,7 @@ impl RunThread {
             Token::Cpu(room) => self.run.on_cpu(room),
             Token::Hellos => {
                 if let Some(clock) = &self.hello_clock {
-                    // Several rounds that this thread missed count as one: no hellos were sent in
+                    // If this thread missed several rounds, they count as one: it sent no hellos in
                     // between.
                     let _ = rustix::io::read(clock, &mut [0_u8; 8]);
                 }
@@ -149,7 +149,7 @@ impl RunThread {
         }
     }
 
-    /// Carries out a verb and answers it, at once or later.
+    /// Carries out a request. The answer is sent at once or later.
     fn call(&mut self, request: Request, reply: &Reply) {
         let run = &mut self.run;
         let result = match request {
@@ -190,7 +190,7 @@ impl RunThread {
             }
             Request::Capture(target, sender) => capture::open_capture(run, target).map(|socket| {
                 let interface = socket.interface.clone();
-                // A caller that has gone needs no socket.
+                // The caller may have disconnected, so a failure is ignored.
                 let _ = sender.send(socket);
                 Value::from(interface)
             }),
@@ -201,7 +201,7 @@ impl RunThread {
                 destroyed.and_then(answer)
             }
         };
-        // A caller that has gone does not need the answer.
+        // The caller may have disconnected, so a failure is ignored.
         let _ = reply.send(result);
     }
 
@@ -250,13 +250,13 @@ impl RunThread {
 }
 
 impl RunState {
-    /// Turns an internal error of the fabric into an event.
+    /// Emits an event for an internal error of the fabric.
     pub fn log_error(&mut self, error: &FabricError) {
         let message = error.message.clone();
         self.events.add(EventKind::FabricError { message });
     }
 
-    /// Answers a wire call whose nodes are ready, or too late.
+    /// Answers the wire call if its nodes are ready or its time is up.
     pub fn check_wiring(&mut self) {
         let (nodes, servers) = (&self.nodes, &self.network.description.servers);
         let has_process = |server: usize| nodes.process(server).is_some();
@@ -270,8 +270,8 @@ impl RunState {
         self.chip_requests.expire(now, id);
     }
 
-    /// A message was too long for a node: fails the wire call that waits for the node, and emits an
-    /// event.
+    /// Handles a message that was too long for a node: fails the wire call that waits for the node,
+    /// and emits an event.
     fn log_unsent(&mut self) {
         for server in 0..self.nodes.len() {
             if let Some(why) = self.nodes.take_unsent(server) {
@@ -283,7 +283,7 @@ impl RunState {
         }
     }
 
-    /// Emits events for each node that exceeded its message rate since the last frame, and for
+    /// Emits an event for each node that exceeded its message rate since the last frame, and for
     /// connections of other processes.
     fn log_floods(&mut self) {
         for server in 0..self.nodes.len() {
@@ -303,7 +303,7 @@ impl RunState {
         }
     }
 
-    /// Emits an event for packets of others that the tunnels to other hosts refused.
+    /// Emits an event for foreign packets that the tunnels to other hosts have refused.
     fn log_strangers(&mut self) {
         match self.kernels.take_strangers() {
             Ok(0) => {}
@@ -402,8 +402,8 @@ impl RunState {
         let id = self.id(server);
         self.events.add(EventKind::NodeLost { server: id });
         if !self.wiring.plain {
-            // A namespace in use elsewhere keeps its links, so the ports of a dead container must
-            // be removed.
+            // If another process uses the namespace, its links stay. So the ports of an ended
+            // container must be removed explicitly.
             self.kernels.servers[server] = None;
             self.forget_routes_of(server);
             return self.bring_routes();
@@ -424,7 +424,7 @@ impl RunState {
         }
     }
 
-    /// Listens to a server's programs and links from now on.
+    /// Starts to receive events of a server's programs and links.
     pub fn watch(&mut self, server: usize) -> Result<()> {
         if let Some(kernel) = &mut self.kernels.servers[server] {
             self.carriers.watch(server, kernel)?;

@@ -1,4 +1,4 @@
-//! State of wiring: the wire call that waits for nodes, the journal's entry, and whether servers
+//! Progress of wiring: the wire call that waits for nodes, the journal's entry, and whether servers
 //! are containers.
 
 use std::collections::BTreeSet;
@@ -14,8 +14,8 @@ use crate::host::namespace;
 use crate::journal::{Container, Entry, State};
 use crate::network::Network;
 
-/// Time limit for the first node to become ready, the time added for each further node on a busy
-/// machine, and the maximum, which is below the callers' timeout.
+/// Time limit for the first node to become ready; then the time added for each further node on a
+/// busy machine, and the maximum, which is below the callers' timeout.
 const READY_WITHIN: Duration = Duration::from_secs(20);
 const READY_WITHIN_EACH: Duration = Duration::from_millis(250);
 const READY_WITHIN_MOST: Duration = Duration::from_secs(110);
@@ -41,20 +41,20 @@ struct Pending {
 /// The answer to a wire call.
 #[derive(Debug, Serialize)]
 struct Wired {
-    /// From the call until every node was ready.
+    /// Time until all nodes were ready, in milliseconds.
     millis: f64,
-    /// From the call until all kernel objects existed.
+    /// Time until all kernel objects existed, in milliseconds.
     built_millis: f64,
 }
 
-/// State of a run's wiring.
+/// The state of a run's wiring.
 #[derive(Debug)]
 pub struct Wiring {
     journal: Arc<State>,
     entry: Entry,
-    /// Servers are namespaces that the fabric created, not containers.
+    /// Whether servers are namespaces that the fabric created, without containers.
     pub plain: bool,
-    /// Servers are pods: the fabric ends and pauses their processes.
+    /// Whether servers are pods: then the fabric ends and pauses their processes.
     pub pods: bool,
     pending: Option<Pending>,
 }
@@ -82,14 +82,14 @@ impl Wiring {
         self.pending.is_some()
     }
 
-    /// Records that we put interfaces into a container. The next [`Wiring::own_namespaces`] or
+    /// Records a container that gets interfaces of ours. The next [`Wiring::own_namespaces`] or
     /// [`Wiring::write`] writes it.
     pub fn add_container(&mut self, container: Container) {
         self.entry.containers.push(container);
     }
 
     /// Records that the namespaces with these names are ours. Errors: one of them already exists,
-    /// so that it belongs to somebody else.
+    /// so it is not ours.
     pub fn own_namespaces(&mut self, names: Vec<String>) -> Result<()> {
         let existing = namespace::names_with_prefix("");
         if let Some(name) = names.iter().find(|name| existing.contains(name)) {
@@ -133,7 +133,7 @@ impl Wiring {
         });
     }
 
-    /// A server's node is ready.
+    /// Records that a server's node is ready.
     pub fn on_ready(&mut self, server: usize) {
         if let Some(pending) = &mut self.pending {
             pending.waiting.remove(&server);
@@ -168,8 +168,8 @@ impl Wiring {
         self.end(result);
     }
 
-    /// Answers the wire call with an error if it waits for this server, whose node refuses its
-    /// configuration.
+    /// Answers the wire call with an error if it waits for this server. Called when its node
+    /// refuses its configuration.
     pub fn refuse(&mut self, server: usize, id: u32, reason: &str) {
         if self
             .pending
@@ -182,7 +182,7 @@ impl Wiring {
         }
     }
 
-    /// Answers the wire call with an error, since the run is destroyed.
+    /// Answers the wire call with an error, because the run is destroyed.
     pub fn abandon(&mut self) {
         self.end(Err(FabricError::state(
             "the run was destroyed",
@@ -192,7 +192,7 @@ impl Wiring {
 
     fn end(&mut self, result: Result<serde_json::Value>) {
         if let Some(pending) = self.pending.take() {
-            // A disconnected caller does not need the answer.
+            // The caller may have disconnected, so a failure is ignored.
             let _ = pending.reply.send(result);
         }
     }

@@ -42,12 +42,12 @@ struct FlowJson {
     answers: Option<u32>,
 }
 
-/// Counts of a flow, as its ends report them.
+/// Counters of a flow, as its ends report them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Progress {
     received: u64,
     retransmits: u64,
-    /// The destination has seen the end of it, and nothing went wrong.
+    /// Whether the destination has received the end of the flow without an error.
     is_done: bool,
 }
 
@@ -58,15 +58,16 @@ pub struct Workload {
     ends: Vec<(usize, usize)>,
     now: Vec<Progress>,
     reported: Vec<Progress>,
-    /// Transport of each, and the port it is sent to.
+    /// Transport and destination port of each flow.
     sent_to: Vec<(Transport, u16)>,
     /// Source port of each flow, once its source has reported it.
     sent_from: Vec<Option<u16>>,
-    /// For requests: the index of the flow of their responses, which is sent back to the clients.
+    /// For flows of requests: the index of the flow with their responses, from the server to the
+    /// client.
     answered_by: BTreeMap<usize, usize>,
     /// Path state of each flow, where the fabric computes paths.
     paths: Vec<FlowPath>,
-    /// The subflows of each one that is MPTCP, the first one first; none of others.
+    /// The subflows of each MPTCP flow, in order; none for other flows.
     subflows: Vec<Vec<SubflowState>>,
     /// Flow orders for the node of each server.
     orders: Vec<Vec<FlowOrder>>,
@@ -100,7 +101,7 @@ impl Workload {
                 fix,
             ));
         }
-        // Responses have the ports of the requests.
+        // Responses use the ports of the requests.
         let asked = match flow.answers {
             Some(requests) => Some(self.asked_by(at, flow, requests, [source, destination])?),
             None => None,
@@ -157,7 +158,7 @@ impl Workload {
             ));
         }
         let planned = planned_subflows(network, &field("proto"), flow)?;
-        // Switches choose by ports: with this one the flow takes the path that was predicted.
+        // Switches hash the source port: with this port the flow takes the predicted path.
         let source_port = match planned.first() {
             Some(first) => first.source_port,
             None => hash::source_port(flow.id).filter(|_| network.switches_decide()),
@@ -215,7 +216,7 @@ impl Workload {
         self.reported.push(Progress::default());
     }
 
-    /// The place of the flow of requests that a flow answers.
+    /// The index of the flow whose requests a flow answers.
     fn asked_by(&self, at: usize, flow: &FlowJson, requests: u32, ends: [usize; 2]) -> Result<usize> {
         let [source, destination] = ends;
         self.index
@@ -237,30 +238,30 @@ impl Workload {
             })
     }
 
-    /// Starts the flows, unless they are running; returns the time of their start.
+    /// Starts the flows unless they are running; returns their start time.
     pub fn start(&mut self) -> u64 {
         *self.started_nanos.get_or_insert_with(monotonic_nanos)
     }
 
-    /// When the flows were started, on the monotonic clock.
+    /// Start time of the flows, on the monotonic clock.
     pub fn started_nanos(&self) -> Option<u64> {
         self.started_nanos
     }
 
-    /// How many flows there are.
+    /// Number of flows of the workload.
     pub fn flow_count(&self) -> usize {
         self.ends.len()
     }
 
-    /// The flow orders for a server's node, split into messages that are short enough.
+    /// The flow orders for a server's node, split into messages of limited length.
     pub fn orders(&self, server: usize) -> Vec<ToNode> {
         messages(self.orders.get(server).map_or(&[][..], |orders| orders))
     }
 
-    /// Orders for a restarted server and its peers: its incomplete flows begin again at both ends,
-    /// and so do the flows whose data they pass on, which the server has lost.
+    /// Orders for a restarted server and its peers. Its incomplete flows begin again at both ends,
+    /// and so do the flows whose data they pass on, since the server has lost that data.
     pub fn begun_again(&self, server: usize) -> BTreeMap<usize, Vec<ToNode>> {
-        // Without a number of bytes, the end of a flow is that of its sender.
+        // A flow of unlimited size is always open: only its sender ends it.
         let open = |order: &&FlowOrder| order.bytes.is_none() || !self.now[self.index[&order.id]].is_done;
         let own: Vec<&FlowOrder> = self.orders[server].iter().filter(open).collect();
         let again: BTreeSet<u32> = own
@@ -283,12 +284,12 @@ impl Workload {
             .collect()
     }
 
-    /// The ends of a flow, by its place: source and destination.
+    /// Source and destination of a flow, by the flow's index.
     pub fn ends(&self, at: usize) -> [usize; 2] {
         self.ends[at].into()
     }
 
-    /// The flow of the responses to this one's requests, if it has any.
+    /// The flow with the responses to this flow's requests, if it has any.
     pub fn responses_to(&self, at: usize) -> Option<usize> {
         self.answered_by.get(&at).copied()
     }
@@ -317,31 +318,31 @@ impl Workload {
         ))
     }
 
-    /// The ports whose addresses a flow is between, if it is MPTCP: those of its first subflow.
+    /// The ports whose addresses an MPTCP flow uses at both ends: those of its first subflow.
     pub fn by_port(&self, at: usize) -> [Option<u8>; 2] {
         self.subflows[at]
             .first()
             .map_or([None; 2], |first| first.planned.by_port)
     }
 
-    /// The subflows of a flow, the first one first; none unless it is MPTCP.
+    /// The subflows of an MPTCP flow, in order; none for other flows.
     pub fn subflows(&self, at: usize) -> &[SubflowState] {
         &self.subflows[at]
     }
 
-    /// The same, to change.
+    /// The subflows of an MPTCP flow, for changing them.
     pub fn subflows_mut(&mut self, at: usize) -> &mut [SubflowState] {
         &mut self.subflows[at]
     }
 
-    /// The MPTCP flow that a server sends to a port.
+    /// The MPTCP flow that a server sends to this destination port.
     pub fn mptcp_sent_to(&self, server: usize, port: u16) -> Option<usize> {
         let id = port.checked_sub(hash::FIRST_PORT)?;
         let at = *self.index.get(&u32::from(id))?;
         (self.ends[at].0 == server && !self.subflows[at].is_empty()).then_some(at)
     }
 
-    /// The port that a flow is sent to.
+    /// The destination port of a flow.
     pub fn sent_to(&self, at: usize) -> u16 {
         self.sent_to[at].1
     }
@@ -356,7 +357,7 @@ impl Workload {
         &self.paths[at]
     }
 
-    /// Remembers a flow's path.
+    /// Stores the path of a flow.
     pub fn set_path(&mut self, at: usize, path: FlowPath) {
         self.paths[at] = path;
     }
@@ -366,7 +367,7 @@ impl Workload {
     pub fn update(&mut self, server: usize, row: &FlowRow) -> Option<usize> {
         let at = *self.index.get(&row.id)?;
         let (source, destination) = self.ends[at];
-        // A node that was restarted counts from zero again.
+        // A restarted node counts from zero again.
         if server == destination {
             self.now[at].received = restarted(&mut self.reported[at].received, row.bytes);
             self.now[at].is_done = row.done && row.reason.is_none();
@@ -422,18 +423,19 @@ impl Workload {
     }
 }
 
-/// A subflow of an MPTCP connection.
+/// A subflow of an MPTCP connection, with its state.
 #[derive(Clone, Debug)]
 pub struct SubflowState {
     /// The planned subflow.
     pub planned: Subflow,
     /// Its source port, once it exists.
     pub source_port: Option<u16>,
-    /// The nodes of its path; empty where tables lead nowhere, and while there is none.
+    /// The nodes of its path; empty if the tables lead nowhere, or while the subflow does not
+    /// exist.
     pub path: Vec<u32>,
-    /// Whether its path has been reported in an event.
+    /// Whether an event has reported its path.
     pub is_told: bool,
-    /// Bytes that have arrived.
+    /// Bytes that have arrived so far.
     bytes: u64,
     reported: u64,
 }
@@ -450,7 +452,7 @@ impl SubflowState {
         }
     }
 
-    /// Bytes that have arrived.
+    /// Bytes that have arrived so far.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -484,7 +486,8 @@ fn messages(orders: &[FlowOrder]) -> Vec<ToNode> {
     lists.map(|flows| ToNode::Workload { flows }).collect()
 }
 
-/// The count now. If it went back, the node was restarted and counts from zero.
+/// Returns the counter. If it decreased, the node was restarted and counts from zero, so the
+/// reported value is reset.
 fn restarted(reported: &mut u64, now: u64) -> u64 {
     if now < *reported {
         *reported = 0;

@@ -1,5 +1,5 @@
-//! The interfaces of a server as netlink requests: loopback, the virtual network card, ports. Pure:
-//! nothing is sent here.
+//! The interfaces of a server as netlink requests: loopback, the virtual network card, ports. Pure
+//! functions: they send nothing.
 
 use cubeyard_dataplane::address::{PORT_PREFIX_BITS, VIRTUAL_PREFIX_BITS, port_ip, port_mac, vnic_mac};
 
@@ -14,8 +14,8 @@ use crate::routes::{add_source, table_of_port};
 
 const HOST_BITS: u8 = 32;
 
-/// Interfaces of a server before any link: loopback, and the virtual network card if the server
-/// forwards packets.
+/// Makes the interfaces of a server that exist before any link: loopback, and the virtual network
+/// card if the server forwards packets.
 pub fn before_links(network: &Network, server: usize) -> Batch {
     let mut batch = Batch::new();
     set_up(&mut batch, LOOPBACK_INDEX, true);
@@ -81,14 +81,14 @@ pub fn finish_port(batch: &mut Batch, network: &Network, server: usize, port: &P
 /// The permanent neighbours of a port: every other port on its segment. The kernel removes them
 /// when a port goes down.
 ///
-/// An address of a port belongs to the subnet of its number. A cable of a torus joins ports of
-/// different numbers, so that a neighbour there needs its own route. By the subnet's route, packets
-/// of the kernel (ICMP errors) would leave by a wrong port and wait there for seconds without a
-/// neighbour. All of them are charged to one ICMP socket per CPU of the host, which then answers no
-/// ping of any server.
+/// An address of a port belongs to the subnet of its number. A cable of a torus joins ports with
+/// different numbers, so a neighbour there needs a separate route. Otherwise the kernel would send
+/// its own packets (ICMP errors) by the subnet's port, where they wait for seconds since the
+/// neighbour is not there. They all count against one ICMP socket per CPU of the host, which then
+/// answers no ping of any server.
 pub fn add_neighbours(batch: &mut Batch, network: &Network, server: usize, port: u16) {
     if network.switches_decide() {
-        // A router's only neighbour comes with the routes; behind chips, ARP resolves neighbours.
+        // The routes add a router's only neighbour; behind chips, ARP resolves neighbours.
         return;
     }
     let index = names::port_index(port);

@@ -5,8 +5,8 @@ use crate::error::{During, Result};
 use crate::network::Network;
 use crate::programs::Programs;
 
-/// Loads a server's programs, attached to nothing, and fills their maps; `None` where the kernel
-/// forwards nothing.
+/// Loads a server's programs without attaching them, and fills their maps; `None` if the kernel
+/// does not forward.
 pub fn load(network: &Network, server: usize) -> Result<Option<Programs>> {
     let (Some(object), Some(forwarding)) = (network.behaviour.object(), network.behaviour.forwarding) else {
         return Ok(None);
@@ -21,7 +21,7 @@ pub fn load(network: &Network, server: usize) -> Result<Option<Programs>> {
     Ok(Some(programs))
 }
 
-/// Writes what a server's maps hold at first.
+/// Writes the initial entries of a server's maps.
 pub fn fill(network: &Network, server: usize, programs: &mut Programs) -> Result<()> {
     let Some(rules) = &network.places_of_servers.rules else {
         return Ok(());

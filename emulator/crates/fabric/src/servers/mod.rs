@@ -1,4 +1,4 @@
-//! The kernel's part of servers: their namespaces, interfaces and forwarding programs.
+//! Kernel objects of servers: their namespaces, interfaces and forwarding programs.
 //!
 //! `interfaces` has the virtual network card and the ports as requests, `maps` what the tables of
 //! the programs hold before the node writes to them.
@@ -32,41 +32,41 @@ use crate::routes;
 /// Location of a server's interfaces.
 #[derive(Debug)]
 pub enum Home {
-    /// In this namespace, a container's.
+    /// In the namespace of a container.
     Container(Namespace),
-    /// In a namespace that we make.
+    /// In a namespace that the fabric makes.
     Named,
 }
 
-/// The kernel's part of one server. Dropping it releases the namespace.
+/// Kernel objects of one server. Dropping this closes the namespace.
 pub struct ServerKernel {
-    /// Its namespace.
+    /// Network namespace of the server.
     pub namespace: Namespace,
-    /// Configures and reads it.
+    /// Socket for requests to the kernel.
     pub netlink: Netlink,
-    /// Receives changes of its links.
+    /// Socket that receives changes of the server's links.
     pub link_events: Netlink,
-    /// Its hellos; `None` where switches are no routers.
+    /// Socket for hellos; `None` unless switches are routers.
     pub hellos: Option<HelloSocket>,
     /// MPTCP's path manager; `None` where flows cannot be MPTCP.
     pub paths: Option<PathManager>,
-    /// Its forwarding in the kernel; `None` where the kernel forwards nothing.
+    /// Forwarding in the kernel; `None` if the kernel forwards nothing.
     pub programs: Option<Programs>,
-    /// By which users' programs hand packets to the chip; `None` where they cannot.
+    /// Socket by which users' programs send packets through the chip; `None` if they cannot.
     pub programs_socket: Option<PacketSocket>,
-    /// Reads queue lengths of ports; `None` without congestion notification.
+    /// Program that reads queue lengths of ports; `None` without congestion notification.
     pub queue_reader: Option<QueueReader>,
-    /// Answers questions about queues; `None` without congestion notification.
+    /// Thread that answers questions about queues; `None` without congestion notification.
     pub chip_cpu: Option<ChipCpu>,
-    /// Socket of answers to questions about queues; `None` without congestion notification.
+    /// Socket that receives answers about queues; `None` without congestion notification.
     pub answers: Option<UdpSocket>,
-    /// Keeps the kernel's stack away from packets that the node forwards; `None` where it forwards
-    /// nothing.
+    /// Program that hides packets which the node forwards from the kernel's stack; `None` if it
+    /// forwards nothing.
     pub guard: Option<Guard>,
 }
 
 impl ServerKernel {
-    /// Opens or makes a server's namespace and prepares all of it that needs no link. Moves the
+    /// Opens or makes a server's namespace, and prepares everything that needs no link. Moves the
     /// calling thread there.
     pub fn open(network: &Network, server: usize, home: &Home) -> Result<ServerKernel> {
         let namespace = match home {
@@ -111,7 +111,7 @@ impl ServerKernel {
         })
     }
 
-    /// Loads the server's programs, or takes those loaded before, and attaches them to the virtual
+    /// Loads the server's programs, or takes preloaded ones, and attaches them to the virtual
     /// network card.
     pub fn load_programs(
         &mut self,
@@ -127,7 +127,7 @@ impl ServerKernel {
         if let Some(mut programs) = programs {
             programs.attach_to_nic(&mut batch, names::VIRTUAL_NIC_INDEX)?;
             if programs.attach_to_peer(&mut batch, names::VIRTUAL_NIC_PEER_INDEX)? {
-                // Packets have their headers already.
+                // Packets here already have their headers.
                 set_mtu(&mut batch, names::VIRTUAL_NIC_PEER_INDEX, network.description.mtu);
                 let socket = self.namespace.run(PacketSocket::open_to_send)?;
                 programs.take_packets_of(socket.cookie()?)?;
@@ -167,7 +167,7 @@ impl ServerKernel {
         self.netlink.run(&mut batch, no_excuse)
     }
 
-    /// Bytes that wait at each port now.
+    /// Bytes that wait at each port at this moment.
     pub fn queues(&mut self) -> Result<Vec<(u16, u64)>> {
         let mut queues = Vec::new();
         self.netlink.dump(&mut queue_dump(), |answer| {
@@ -190,15 +190,15 @@ impl ServerKernel {
     }
 }
 
-/// The site and interface number at the other end of a server's port.
+/// The site and interface number of the far end of a server's port.
 pub fn far_interface(network: &Network, port: &PortEnd) -> (Site, u32) {
     let far = 1 - port.end;
     let site = links::kind(network, port.link).site(network, port.link, far);
     (site, links::interface(network, port.link, far))
 }
 
-/// Removes our interfaces from a container's namespace after a crash of the fabric, when its
-/// network is no longer known.
+/// Removes our interfaces from a container's namespace after a crash of the fabric, when the
+/// network's description is lost.
 pub fn remove_our_interfaces(socket: &mut Netlink) -> Result<()> {
     delete_where(socket, is_ours)
 }

@@ -42,7 +42,7 @@ impl SwitchKind for Bridge {
     fn add_port(&self, _batch: &mut Batch, _network: &Network, _link: usize, _end: usize) {}
 
     fn set_forwarding(&self, batch: &mut Batch, network: &Network, switch: usize, forwarding: bool) {
-        // A bridge that is down drops everything; its ports stay up.
+        // A bridge that is set down drops everything, while its ports stay up.
         let id = network.description.switches[switch].id;
         set_up(batch, names::switch_index(id), forwarding);
     }

@@ -1,5 +1,5 @@
 //! A switch that is a switching chip: a separate namespace, with the chip's program at the ingress
-//! of each port. `run/chips.rs` writes its tables.
+//! of each port. `run/chips.rs` writes the chip's tables.
 
 use cubeyard_dataplane::switch_control::ChipSwitches;
 
@@ -44,16 +44,16 @@ impl SwitchKind for ChipSwitch {
     fn set_forwarding(&self, _batch: &mut Batch, _network: &Network, _switch: usize, _forwarding: bool) {}
 }
 
-/// A chip in the kernel with what its CPU gets.
+/// A chip in the kernel, with the socket of its CPU.
 pub struct Chip {
-    /// Its tables and program.
+    /// The chip's tables and program.
     pub programs: Programs,
-    /// Frames that the chip leaves to its CPU.
+    /// Receives the frames that the chip leaves to its CPU.
     pub cpu: PacketSocket,
 }
 
 impl Chip {
-    /// Loads an empty chip. The calling thread must be in the switch's room.
+    /// Loads a chip with empty tables. The calling thread must be in the switch's namespace.
     pub fn load(chips: &ChipSwitches) -> Result<Chip> {
         Ok(Chip {
             programs: Programs::load(chips.object, &[])?,

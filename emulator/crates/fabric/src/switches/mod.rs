@@ -1,4 +1,5 @@
-//! The switches of a run: the interface of a kind of switch, and the namespaces that hold them.
+//! The switches of a run: what all kinds of switches have in common, and the namespaces with the
+//! switches.
 //!
 //! One file per kind. A room is a namespace that holds switches: all bridges share one, since they
 //! forward by hardware address only; a switch with its own routes gets its own room.
@@ -25,28 +26,29 @@ use crate::netlink::{Batch, LinkState, Netlink, delete_where, no_excuse};
 use crate::network::Network;
 use crate::parallel;
 
-/// A kind of switch. All methods are pure: they add requests for the switch's room.
+/// A kind of switch. All methods are pure: they add requests for the namespace of the switch.
 pub trait SwitchKind: Sync {
-    /// Name of the namespace that holds the switch; switches that return the same name share it.
+    /// Name of the namespace with the switch. Switches with the same name share a namespace.
     fn room_name(&self, run: &RunId, switch: u32) -> String;
 
-    /// Settings of the room of a switch, beyond those of every namespace: names under
-    /// `/proc/sys/net` and values.
+    /// Settings of the switch's namespace, in addition to those of every namespace: names under
+    /// `/proc/sys/net`, and values.
     fn sysctls(&self, network: &Network, switch: usize) -> Vec<(&'static str, String)>;
 
-    /// Makes the switch, without any port.
+    /// Adds the requests that make the switch, without ports.
     fn make(&self, batch: &mut Batch, network: &Network, switch: usize);
 
-    /// The interface that its ports have to join, if there is one.
+    /// The interface that the switch's ports must join, if there is one.
     fn master(&self, network: &Network, switch: usize) -> Option<u32>;
 
-    /// Whether its ports have addresses and use ARP.
+    /// Whether the switch's ports have addresses and use ARP.
     fn ports_are_hosts(&self) -> bool;
 
     /// Configures a port that has been made.
     fn add_port(&self, batch: &mut Batch, network: &Network, link: usize, end: usize);
 
-    /// Whether it falls silent at the ends of its links, and not by [`SwitchKind::set_forwarding`].
+    /// Whether a silent switch is made by dropping packets at the ends of its links, and not by
+    /// [`SwitchKind::set_forwarding`].
     fn falls_silent_at_ends(&self) -> bool {
         false
     }
@@ -64,24 +66,24 @@ pub fn kind(network: &Network, _switch: usize) -> &'static dyn SwitchKind {
     }
 }
 
-/// Which room each switch is in.
+/// The assignment of switches to namespaces.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rooms {
-    /// Names of their namespaces. The first is the one that bridges share; it is always there.
+    /// Names of the namespaces. The first is the one that bridges share; it always exists.
     pub names: Vec<String>,
     room_of: Vec<usize>,
 }
 
 impl Rooms {
-    /// Assigns a room on this host to each switch.
+    /// Assigns each switch to a namespace on this host.
     pub fn of(network: &Network) -> Rooms {
         let run = &network.description.run;
         let mut names = vec![run.switch_namespace()];
         let mut room_of = Vec::with_capacity(network.description.switches.len());
         for (at, switch) in network.description.switches.iter().enumerate() {
             let name = kind(network, at).room_name(run, switch.id);
-            // Rooms of single switches follow each other, so looking at the shared one and the last
-            // is enough.
+            // Namespaces of single switches come in order, so a name can only equal the shared one
+            // or the last.
             room_of.push(match name {
                 name if name == names[0] => 0,
                 name if network.division.has_switch(at) => {
@@ -94,30 +96,30 @@ impl Rooms {
         Rooms { names, room_of }
     }
 
-    /// The room of a switch that has a part on this host.
+    /// The namespace of a switch that has a part on this host.
     pub fn of_switch(&self, switch: usize) -> usize {
         self.room_of[switch]
     }
 }
 
-/// A room in the kernel.
+/// A namespace with switches, in the kernel.
 pub struct Room {
-    /// Its namespace.
+    /// Handle of the namespace.
     pub namespace: Namespace,
-    /// Configures and reads it.
+    /// Socket for requests to the kernel.
     pub netlink: Netlink,
-    /// Receives changes of the links of a router or chip; `None` in the room of bridges.
+    /// Receives changes of the links of a router or chip; `None` for the namespace of bridges.
     pub link_events: Option<Netlink>,
-    /// The hellos of a router or chip.
+    /// Socket for the hellos of a router or chip.
     pub hellos: Option<HelloSocket>,
-    /// The chip that the switch is; `None` of others.
+    /// The chip; `None` unless the switch is one.
     pub chip: Option<Chip>,
 }
 
 impl Room {
-    /// Makes the rooms of a run, the switches in them, and the tunnels to other hosts. The calling
-    /// thread must be in the host's own namespace: tunnels send and receive in the namespace where
-    /// they are made.
+    /// Makes the namespaces of a run, the switches in them, and the tunnels to other hosts. The
+    /// calling thread must be in the host's own namespace: tunnels send and receive in the
+    /// namespace where they are made.
     pub fn make_all(network: &Network) -> Result<Vec<Room>> {
         let mut rooms = Vec::with_capacity(network.rooms.names.len());
         for (number, name) in network.rooms.names.iter().enumerate() {
@@ -163,7 +165,7 @@ impl Room {
         Ok(rooms)
     }
 
-    /// Loads the chips of switches that are some, side by side.
+    /// Loads the chips of all switches that are chips, in parallel.
     pub fn load_chips(rooms: &mut [Room], network: &Network) -> Result<()> {
         let Some(chips) = network.behaviour.entry.chips else {
             return Ok(());
@@ -176,8 +178,8 @@ impl Room {
         loaded.map(|_| ())
     }
 
-    /// Removes the tunnels to other hosts at once. They would go with the namespace too, but only
-    /// when the kernel gets to it, and until then their numbers are taken.
+    /// Removes the tunnels to other hosts immediately. They would also disappear with the
+    /// namespace, but later, and until then their numbers are in use.
     pub fn remove_tunnels(&mut self) -> Result<()> {
         delete_where(&mut self.netlink, is_tunnel)
     }
@@ -187,8 +189,8 @@ fn is_tunnel(link: &LinkState) -> bool {
     names::is_tunnel(&link.name, link.index)
 }
 
-/// Removes the tunnels in the namespace of this name, if it is a room of this run that is still
-/// there.
+/// Removes the tunnels in the namespace with this name, if it is a namespace of this run that still
+/// exists.
 pub fn remove_tunnels_in(run: &RunId, name: &str) -> Result<()> {
     if !name.starts_with(&run.switch_namespace()) || namespace::id_of_name(name).is_none() {
         return Ok(());

@@ -20,8 +20,9 @@ impl SwitchKind for Router {
         run.router_namespace(switch)
     }
 
-    /// Each router hashes flows with its own seed. With a common seed, all flows that a router
-    /// sends to one next hop would also share the next hop at the following switch. `[measured]`
+    /// Each router hashes flows with its own seed. With a common seed, all flows that one router
+    /// sends to the same next hop would get the same next hop at the following router too.
+    /// `[measured]`
     fn sysctls(&self, network: &Network, switch: usize) -> Vec<(&'static str, String)> {
         let mut sysctls = routes::sysctls(network, network.description.switches[switch].id);
         sysctls.push(("ipv4/ip_forward", "1".to_owned()));

@@ -1,7 +1,7 @@
-//! Fair queues at an end of a link: a class of the shaper for each of some flows, or for each
-//! service, which send in turn.
+//! Fair queues at an end of a link: the shaper has a class for each of some flows, or for each
+//! service, and the classes send in turn.
 //!
-//! The kernel's `fq` and `fq_codel` would do it too, but many kernels lack them. This needs only
+//! The kernel's `fq` and `fq_codel` could do it too, but many kernels lack them. This needs only
 //! HTB, which shaping needs anyway. `[ours]`
 
 use std::os::fd::RawFd;
@@ -12,35 +12,35 @@ use super::{
 };
 use crate::netlink::message::Batch;
 
-/// Queues of an end, and the class of the first one; `emulator/bpf/fair/fair.bpf.c` has the same
-/// numbers.
+/// Number of queues of an end, and the class of the first one; the same numbers as in
+/// `emulator/bpf/fair/fair.bpf.c`.
 pub const QUEUES: u32 = 64;
-/// As many as there are services: the four that every server has, and four that users wrote.
+/// One queue for each service: the four that every server has, and four that users wrote.
 const SERVICE_QUEUES: u32 = 8;
 const FIRST_QUEUE: u32 = 2;
-/// The class of all packets while a fault controls the queue. It also gets packets without a
-/// classifier's verdict.
+/// The class of all packets while a fault controls the queue, and of packets that the classifier
+/// does not assign.
 pub const COMMON_MINOR: u32 = 0x100;
 pub const COMMON: u32 = HTB | COMMON_MINOR;
-/// The class of control messages where services have classes: they go first. `[camcube §5]`
+/// The class of control messages where services have classes; it is served first. `[camcube §5]`
 const CONTROL: u32 = HTB | 0x101;
 const FIRST: u32 = 0;
 const AFTERWARDS: u32 = 1;
 const CLASSIFIER: u32 = 1;
 const TCA_BPF_CLASSID: u16 = 3;
-/// The part of an end's queue that one flow may fill, and the least bytes of it: two super-packets.
+/// A flow may fill this part of an end's queue, but at least two super-packets.
 const SHARE: u32 = 8;
 const LEAST_BYTES: u32 = 131_072;
-/// Guaranteed rate of a class, in bytes a second: close to zero, so that it borrows its rate from
-/// its parent.
+/// Guaranteed rate of a class, in bytes per second. Almost zero, so that a class borrows its rate
+/// from its parent.
 const OWN_BYTES_PER_SEC: f64 = 125.0;
 
-/// The parties that share an end of a link.
+/// Which traffic has a separate queue at an end of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sharers {
-    /// Each flow has its turn, up to [`QUEUES`] of them.
+    /// Each flow, up to [`QUEUES`] of them.
     Flows,
-    /// Each service has its turn, and so have applications' packets together.
+    /// Each service, and all packets of applications together.
     Services,
 }
 
@@ -48,24 +48,23 @@ pub enum Sharers {
 /// process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Classes {
-    /// Who has a class.
+    /// Which traffic has a class.
     pub sharers: Sharers,
-    /// Assigns each packet to the queue of its sharer.
+    /// Program that assigns each packet to the queue of its flow or service.
     pub own: RawFd,
-    /// Assigns all packets to the common queue.
+    /// Program that assigns all packets to the common queue.
     pub common: RawFd,
-    /// Bytes that a class sends in its turn.
+    /// Bytes that a class sends per turn.
     pub turn_bytes: u32,
 }
 
-/// Adds the classes below the one that has the rate, their queues, and the classifier.
+/// Adds a class per queue below the class that has the rate, their queues, and the classifier.
 pub(super) fn add(batch: &mut Batch, index: u32, shape: &Shape, classes: Classes) {
     let (many, queue_bytes) = match classes.sharers {
         Sharers::Flows => (QUEUES, Some((shape.queue_bytes / SHARE).max(LEAST_BYTES))),
-        // Servers send of services what their sockets have room for, a few turns, and few control
-        // messages. The queue that a class has by itself, of 1,000 packets, takes both: it needs no
-        // request, and the kernel leaves it out when it lists queues, which happens ten times a
-        // second.
+        // A service's packets are limited by its server's sockets to a few turns, and control
+        // messages are few. The default queue of a class, 1,000 packets, holds both. It needs no
+        // request, and the kernel omits it when it lists queues, which happens ten times a second.
         Sharers::Services => (SERVICE_QUEUES, None),
     };
     let mut queue = |class: u32, priority: u32, queue_bytes: Option<u32>| {
@@ -106,7 +105,7 @@ fn fifo(batch: &mut Batch, index: u32, parent: u32, queue_bytes: u32) {
     );
 }
 
-/// Sets the classifier of a shaper, in place of the one before.
+/// Replaces the classifier of a shaper.
 pub(super) fn classify(batch: &mut Batch, index: u32, program: RawFd) {
     let header = filter_header(index, CLASSIFIER, HTB, CLASS_PRIORITY);
     let purpose = format!("attaching a classifier to interface {index}");

@@ -1,5 +1,5 @@
-//! Loss: a classifier at an end's shaper that drops a random ratio of packets. It is a program of
-//! four instructions in the request itself, so that it needs no module that shaping does not need.
+//! Loss: a classifier at an end's shaper drops a random share of packets. The request contains its
+//! program of four instructions, so that it needs no kernel module beyond those of shaping.
 //!
 //! As with `netem`, the sender is not notified, a super-packet is kept or lost as a whole, and the
 //! shaper counts the drops. `[ours]`
@@ -11,18 +11,19 @@ use super::{
 use crate::netlink::message::Batch;
 
 const CLASSIFIER: u32 = 1;
-/// Loads the kernel's drawn number of 32 bits. `[linux/filter.h SKF_AD_RANDOM]`
+/// Instruction: load a random number of 32 bits. `[linux/filter.h SKF_AD_RANDOM]`
 const LOAD_DRAWN: Instruction = (0x20, 0, 0, 0xffff_f038);
 const JUMP_IF_GREATER: u16 = 0x25;
 const RETURN: u16 = 0x06;
-/// The next classifier decides, or the shaper without one.
+/// Verdict: leave the packet to the next classifier.
 const PASS: u32 = u32::MAX;
 const DROP: u32 = 2;
 
-/// Code, instructions to skip if true and if false, operand.
+/// Instruction: code, instructions to skip if true and if false, operand.
 type Instruction = (u16, u8, u8, u32);
 
-/// Makes an end lose this ratio of its packets, 0 to 1; `lost_before` if it has lost some so far.
+/// Makes an end lose this share of its packets, 0 to 1. `lost_before`: whether the end has a loss
+/// already.
 pub fn lose(batch: &mut Batch, index: u32, ratio: f64, lost_before: bool) {
     let Some(program) = program(ratio) else {
         if lost_before {
@@ -45,7 +46,7 @@ pub fn lose(batch: &mut Batch, index: u32, ratio: f64, lost_before: bool) {
     });
 }
 
-/// The program for a ratio; `None` if it loses nothing.
+/// The program for a share; `None` if nothing is lost.
 fn program(ratio: f64) -> Option<[Instruction; 4]> {
     let lost_draws = (ratio.clamp(0.0, 1.0) * 2_f64.powi(32)).round() as u64;
     let largest_lost = u32::try_from(lost_draws.checked_sub(1)?).unwrap_or(u32::MAX);

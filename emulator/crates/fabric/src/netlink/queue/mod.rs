@@ -1,9 +1,9 @@
 //! Shaping, like `tc qdisc` and `tc class`, and the counters of queues.
 //!
-//! Each end of a link sends through HTB with one class and a FIFO limited in bytes. HTB passes a
-//! super-packet whole and goes into debt for it: accurate to one per cent, and seven times cheaper
-//! than segmenting it first. `[ours, measured]` Fair queues add a class for each flow or service
-//! below that class (`fair`). Loss is drawn by a classifier (`loss`).
+//! Each end of a link sends through HTB with one class and a FIFO limited in bytes. HTB sends a
+//! super-packet whole and then waits until the rate allows it: accurate to one per cent, and seven
+//! times cheaper than segmenting it first. `[ours, measured]` Fair queues add a class for each flow
+//! or service below that class (`fair`). Loss is drawn by a classifier (`loss`).
 
 mod fair;
 mod loss;
@@ -42,27 +42,28 @@ const CLSACT: u32 = 0xffff_0000;
 const HTB: u32 = 0x1_0000;
 const CLASS: u32 = 0x1_0001;
 const FIFO: u32 = 0x10_0000;
-/// Differs from the FIFO's handle: with the same one the kernel would change the queue instead of
-/// replacing it.
+/// Handle of netem. It differs from the FIFO's: with the same handle the kernel would change the
+/// queue instead of replacing it.
 const NETEM: u32 = 0x11_0000;
-/// Priorities of a shaper's classifiers: a packet that is not lost still gets its class.
+/// Priorities of a shaper's classifiers: loss comes first, and packets that are not lost still get
+/// their class.
 const LOSS_PRIORITY: u32 = 1;
 const CLASS_PRIORITY: u32 = 2;
 /// The kernel's scheduler counts time in 64 ns.
 const NANOS_A_TICK: f64 = 64.0;
-/// Bursts make up for timers that fire this late.
+/// Bursts compensate for timers that fire up to this late.
 const TIMER_SLACK_SECS: f64 = 0.001;
 
-/// Settings of one end of a link for sending.
+/// How one end of a link sends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shape {
-    /// Classes of flows or services; `None` for one common queue.
+    /// Classes of flows or services; `None` for a single queue.
     pub classes: Option<Classes>,
-    /// Bits a second, Ethernet headers included.
+    /// Bits per second, including Ethernet headers.
     pub rate_bits_per_sec: f64,
     /// Largest IP packet, in bytes.
     pub mtu: u32,
-    /// Bytes that may wait.
+    /// Bytes that may wait in the queue.
     pub queue_bytes: u32,
 }
 
@@ -74,7 +75,8 @@ fn queue_header(index: u32, handle: u32, parent: u32) -> [u8; 20] {
     header
 }
 
-/// The header of a classifier of all protocols; a lower priority number sees packets first.
+/// The header of a classifier for all protocols. A classifier with a lower priority number comes
+/// first.
 fn filter_header(index: u32, handle: u32, parent: u32, priority: u32) -> [u8; 20] {
     let mut header = queue_header(index, handle, parent);
     let all_protocols = u32::from(3_u16.to_be());
@@ -90,7 +92,7 @@ struct Discipline<'a> {
 }
 
 impl Discipline<'_> {
-    /// Makes it on an interface, with the attributes that `settings` adds.
+    /// Makes the discipline on an interface, with the attributes that `settings` adds.
     fn make(
         &self,
         batch: &mut Batch,
@@ -112,15 +114,15 @@ impl Discipline<'_> {
     }
 }
 
-/// HTB's settings: version 3, rate-to-quantum ratio 10, the class of packets that no classifier
-/// assigns.
+/// Adds HTB's settings: version 3, rate-to-quantum ratio 10, the class of packets that no
+/// classifier assigns.
 fn put_htb(attributes: &mut Attributes<'_>, default_minor: u32) {
     attributes.nest(TCA_OPTIONS, |options| {
         options.put(TCA_HTB_INIT, &words(&[3, 10, default_minor, 0, 0]));
     });
 }
 
-/// Shapes an interface that has no shaper.
+/// Adds a shaper to an interface that has none.
 pub fn shape(batch: &mut Batch, index: u32, shape: &Shape) {
     let shaper = Discipline {
         handle: HTB,
@@ -138,12 +140,12 @@ pub fn shape(batch: &mut Batch, index: u32, shape: &Shape) {
     }
 }
 
-/// Changes the rate of a shaped interface; packets in the queue stay there.
+/// Changes the rate of a shaped interface. Its queue keeps its packets.
 pub fn set_rate(batch: &mut Batch, index: u32, shape: &Shape) {
     class(batch, index, shape, CREATE | REPLACE);
 }
 
-/// Ends what [`cut`] or [`delay`] did.
+/// Reverts [`cut`] or [`delay`].
 pub fn restore(batch: &mut Batch, index: u32, shape: &Shape) {
     leaf_fifo(batch, index, leaf_of(shape), shape.queue_bytes, CREATE | REPLACE);
     if let Some(classes) = shape.classes {
@@ -151,14 +153,14 @@ pub fn restore(batch: &mut Batch, index: u32, shape: &Shape) {
     }
 }
 
-/// Drops every packet, and counts it.
+/// Makes an end drop and count every packet.
 pub fn cut(batch: &mut Batch, index: u32, shape: &Shape) {
     take_all(batch, index, shape);
     leaf_fifo(batch, index, leaf_of(shape), 0, CREATE | REPLACE);
 }
 
-/// Replaces the leaf by `netem`, which the kernel must have: each packet is delayed, and
-/// `queue_packets` may wait at a time.
+/// Replaces the leaf queue by `netem`, which the kernel must have: each packet is delayed, and at
+/// most `queue_packets` wait.
 pub fn delay(batch: &mut Batch, index: u32, shape: &Shape, delay_secs: f64, queue_packets: u32) {
     take_all(batch, index, shape);
     let leaf = Discipline {
@@ -171,34 +173,34 @@ pub fn delay(batch: &mut Batch, index: u32, shape: &Shape, delay_secs: f64, queu
     });
 }
 
-/// The class whose leaf a fault replaces.
+/// The class whose leaf queue a fault replaces.
 fn leaf_of(shape: &Shape) -> u32 {
     shape.classes.map_or(CLASS, |_| fair::COMMON)
 }
 
-/// Has every packet wait in that leaf.
+/// Sends every packet to that class.
 fn take_all(batch: &mut Batch, index: u32, shape: &Shape) {
     if let Some(classes) = shape.classes {
         fair::classify(batch, index, classes.common);
     }
 }
 
-/// Netem's settings: latency in ticks, limit in packets; then loss, gap, duplicate and jitter.
+/// Adds netem's settings: latency in ticks, limit in packets; then loss, gap, duplicate and jitter.
 fn put_netem(attributes: &mut Attributes<'_>, latency_ticks: u32, limit_packets: u32) {
     attributes.put(TCA_OPTIONS, &words(&[latency_ticks, limit_packets, 0, 0, 0, 0]));
 }
 
-/// The hook of a program.
+/// Where a program is attached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hook {
-    /// Packets as they arrive.
+    /// At arriving packets of an interface.
     Ingress,
-    /// Packets as they leave.
+    /// At departing packets of an interface.
     Egress,
 }
 
-/// Attaches a classifier to an interface that has none. The batch must run while the program is
-/// held.
+/// Attaches a classifier to an interface that has none. The program must stay open until the batch
+/// has run.
 ///
 /// Over netlink, not as a BPF link: attaching a link waits for all processors, 16 ms per program;
 /// this takes microseconds. `[ours, measured]`
@@ -218,7 +220,7 @@ pub fn attach_program(batch: &mut Batch, index: u32, program: BorrowedFd<'_>, ho
     add_program(batch, index, program, hook);
 }
 
-/// The same on an interface that has one at its other hook.
+/// Attaches a program to an interface that has one at its other hook.
 pub fn add_program(batch: &mut Batch, index: u32, program: BorrowedFd<'_>, hook: Hook) {
     let minor = match hook {
         Hook::Ingress => 0xfff2,
@@ -242,7 +244,7 @@ pub fn add_program(batch: &mut Batch, index: u32, program: BorrowedFd<'_>, hook:
     );
 }
 
-/// Requests a root queue of this kind on an interface, to find out whether the kernel has it.
+/// Requests a root queue of this kind on an interface, as a test whether the kernel supports it.
 pub fn leaf_kind_probe(batch: &mut Batch, index: u32, kind: &str) {
     let asked = Discipline {
         handle: HTB,
@@ -263,15 +265,15 @@ pub fn leaf_kind_probe(batch: &mut Batch, index: u32, kind: &str) {
     );
 }
 
-/// The turns of a class among those of its parent: bytes of one, and its priority, of which the
-/// least goes first.
+/// Scheduling of a class among its siblings: bytes per turn, and its priority; the lowest goes
+/// first.
 #[derive(Clone, Copy, Debug)]
 struct Turns {
     bytes: u32,
     priority: u32,
 }
 
-/// The class that has the end's rate.
+/// Adds the class with the end's rate.
 fn class(batch: &mut Batch, index: u32, shape: &Shape, flags: u16) {
     let turns = Turns {
         bytes: two_packets(shape.mtu),
@@ -281,13 +283,13 @@ fn class(batch: &mut Batch, index: u32, shape: &Shape, flags: u16) {
     put_class(batch, index, HTB, CLASS, bytes_per_sec, shape, turns, flags);
 }
 
-/// Bytes of two packets of a link, Ethernet's usual ones at least.
+/// Bytes of two packets of a link, at least of two ordinary Ethernet packets.
 pub fn two_packets(mtu: u32) -> u32 {
     2 * mtu.max(1500)
 }
 
-/// A class that sends `bytes_per_sec` on its own, and borrows from its parent up to the rate of the
-/// end.
+/// Adds a class with `bytes_per_sec` guaranteed, which borrows from its parent up to the rate of
+/// the end.
 #[allow(clippy::too_many_arguments, reason = "all of them are the class's")]
 fn put_class(
     batch: &mut Batch,
@@ -362,24 +364,24 @@ pub fn queue_dump() -> Batch {
     batch
 }
 
-/// Counters of a link's sending end since its queue was made.
+/// Counters of a link's sending end since its shaper was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueStats {
-    /// The interface.
+    /// Number of the interface.
     pub index: u32,
-    /// Bytes sent, Ethernet headers included, each segment of a super-packet with its own.
+    /// Bytes sent, including Ethernet headers; each segment of a super-packet counts with its own
+    /// header.
     pub bytes: u64,
     /// Packets sent.
     pub packets: u64,
-    /// Packets dropped because the queue was full, or by a fault.
+    /// Packets dropped by a full queue or by a fault.
     pub drops: u64,
     /// Bytes waiting now.
     pub queue_bytes: u64,
 }
 
-/// Reads an answer to [`queue_dump`]; `None` for a queue that is not the shaper of an end. The
-/// shaper counts what its classes, its queues and its classifiers send and drop, and outlives its
-/// queues.
+/// Reads an answer to [`queue_dump`]; `None` for a queue that is not an end's shaper. The shaper's
+/// counters include its classes, queues and classifiers, and survive the replacement of queues.
 pub fn read_queue_stats(answer: Answer<'_>) -> Option<QueueStats> {
     let word = |from: usize| Some(u32::from_ne_bytes(*answer.body.get(from..)?.first_chunk()?));
     if answer.kind != RTM_NEWQDISC || word(12)? != AT_ROOT {

@@ -1,5 +1,5 @@
-//! `capture`: opens an end of a link for a packet capture. The caller's thread captures, not the
-//! run's.
+//! `capture`: opens an end of a link for a packet capture. The caller's thread reads the packets,
+//! not the run's.
 
 use serde::Deserialize;
 
@@ -10,17 +10,17 @@ use crate::names;
 use crate::network::Place;
 use crate::run::state::RunState;
 
-/// The target of a capture, by id.
+/// What to capture, by id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CaptureTarget {
-    /// A link, at an end on this host; at a server's if there is one.
+    /// A link, at one of its ends on this host; at a server's end if there is one.
     Link(u32),
     /// A port of a server.
     Port([u32; 2]),
 }
 
-/// Opens the interface of a link's end.
+/// Opens the interface of an end of a link.
 pub fn open_capture(run: &RunState, target: CaptureTarget) -> Result<CaptureSocket> {
     if !run.kernels.is_wired() {
         return Err(FabricError::state("the run is not wired", "call wire first"));

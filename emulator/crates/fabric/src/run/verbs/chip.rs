@@ -1,6 +1,7 @@
 //! `chip`: a request to the chip of a server, in the format of the chip's own socket. The fabric
-//! answers requests on the tables of a chip in the kernel. The node answers all other requests
-//! later, or the caller gets an error. `cubeyard_chip::api` defines the requests and their limits.
+//! itself answers requests about the tables of a chip in the kernel. All other requests go to the
+//! node; the caller gets its answer later, or an error. `cubeyard_chip::api` defines the requests
+//! and their limits.
 
 use std::time::Instant;
 
@@ -18,17 +19,17 @@ use crate::run::inspections::no_answer;
 use crate::run::state::RunState;
 use crate::run::verbs::answer;
 
-/// The chip's answer.
+/// The result of a request to a chip.
 #[derive(Debug, Serialize)]
 struct Answered {
-    /// The id of the server.
+    /// Id of the server.
     server: u32,
-    /// Its answer, in hexadecimal digits.
+    /// The chip's answer, in hexadecimal digits.
     answer: HexBytes,
 }
 
-/// Carries out the request, or sends it to the node of a server. Answers by `reply` unless it fails
-/// at once.
+/// Carries out the request, or sends it to the node of a server. Sends the answer by `reply`,
+/// unless it fails immediately.
 pub fn ask(run: &mut RunState, id: u32, request: Vec<u8>, reply: &Reply) -> Result<()> {
     let server = run.network.server(id)?;
     if !run.network.division.has_server(server) {
@@ -52,7 +53,7 @@ pub fn ask(run: &mut RunState, id: u32, request: Vec<u8>, reply: &Reply) -> Resu
             server: id,
             answer: HexBytes(bytes),
         };
-        // A caller that has gone does not need the answer.
+        // The caller may have disconnected, so a failure is ignored.
         let _ = reply.send(answer(answered));
         return Ok(());
     }
@@ -66,13 +67,12 @@ pub fn ask(run: &mut RunState, id: u32, request: Vec<u8>, reply: &Reply) -> Resu
     Ok(())
 }
 
-/// Where a server's chip is.
+/// Location of a server's chip.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ChipPlace {
-    /// Its tables are in the kernel, and the fabric has them; packets go between the kernel and the
-    /// node.
+    /// In the kernel: the fabric has its tables, and packets go between the kernel and the node.
     Kernel,
-    /// The chip in the node.
+    /// In the server's node.
     Node,
 }
 
@@ -91,7 +91,7 @@ fn place_of(run: &RunState, server: usize) -> Result<ChipPlace> {
     Err(FabricError::state("the server has no chip", fix))
 }
 
-/// A node has answered.
+/// Handles the answer of a node.
 pub fn on_answer(run: &mut RunState, server: usize, number: u64, bytes: &HexBytes) {
     let answered = Answered {
         server: run.id(server),

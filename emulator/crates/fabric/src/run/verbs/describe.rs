@@ -1,4 +1,5 @@
-//! `describe`: where each server's socket is, and what the run does. `prepare` answers with it too.
+//! `describe`: the state of the run, and the location of each server's socket. `prepare` returns it
+//! too.
 
 use std::path::PathBuf;
 
@@ -27,13 +28,13 @@ pub struct RunDescription {
 #[derive(Debug, Serialize)]
 struct ServerDescription {
     id: u32,
-    /// The folder that its container has to see.
+    /// The folder that the server's container must mount.
     mount: PathBuf,
     wired: bool,
     pid: Option<u32>,
 }
 
-/// Describes a run.
+/// Returns the description of a run.
 pub fn describe(run: &RunState) -> RunDescription {
     let servers = run.network.servers_here().map(|server| ServerDescription {
         id: run.id(server),

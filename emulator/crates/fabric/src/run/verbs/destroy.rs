@@ -1,5 +1,5 @@
-//! `destroy`: removes everything that the run has made. If something cannot be removed, that is the
-//! answer, and the journal keeps the run for another try.
+//! `destroy`: removes everything that the run has made. If an object cannot be removed, the caller
+//! gets that error, and the journal keeps the run for another try.
 
 use std::time::Instant;
 
@@ -8,16 +8,16 @@ use serde::Serialize;
 use crate::error::Result;
 use crate::run::state::RunState;
 
-/// Removed objects.
+/// The result of destroying a run.
 #[derive(Debug, Serialize)]
 pub struct Destroyed {
-    /// How many namespaces of servers and switches.
+    /// Number of removed namespaces of servers and switches.
     removed: usize,
-    /// How long it took.
+    /// Duration in milliseconds.
     millis: f64,
 }
 
-/// Removes everything. Processes in containers are the caller's to end, unless it is gone
+/// Removes everything. The caller ends the processes in containers itself, unless it is gone
 /// (`end_processes`).
 pub fn destroy(run: &mut RunState, end_processes: bool) -> Result<Destroyed> {
     let started = Instant::now();

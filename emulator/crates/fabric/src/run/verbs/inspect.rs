@@ -1,6 +1,6 @@
-//! `inspect`: the state of a server's node, with counters of the server's forwarding, and its
-//! routes where switches are routers. The node answers later, or the caller gets an error. For a
-//! router, the result contains its routes and the load that it knows of.
+//! `inspect`: the state of a server's node with the counters of its forwarding and, where switches
+//! are routers, its routes. The node answers later, or the caller gets an error. For a router: its
+//! routes, and the loads that it knows.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -16,8 +16,8 @@ use crate::run::inspections::no_answer;
 use crate::run::state::RunState;
 use crate::run::verbs::answer;
 
-/// Requests the state from a server's node, or answers for a router. Answers by `reply` unless it
-/// fails at once.
+/// Requests the state from a server's node, or returns that of a router. Sends the answer by
+/// `reply`, unless it fails immediately.
 pub fn inspect(run: &mut RunState, id: u32, reply: &Reply) -> Result<()> {
     if run.network.switches_decide() && run.network.switch(id).is_ok() {
         let inspected = Inspected {
@@ -25,7 +25,7 @@ pub fn inspect(run: &mut RunState, id: u32, reply: &Reply) -> Result<()> {
             counts: BTreeMap::new(),
             sections: switch_sections(run, id),
         };
-        // A caller that has gone does not need the answer.
+        // The caller may have disconnected, so a failure is ignored.
         let _ = reply.send(answer(inspected));
         return Ok(());
     }
@@ -56,7 +56,7 @@ fn switch_sections(run: &mut RunState, id: u32) -> Vec<Section> {
     sections
 }
 
-/// The routes of a router or server, and the load that it knows of.
+/// The routes of a router or server, and the loads that it knows.
 fn routing_sections(run: &RunState, id: u32) -> Vec<Section> {
     let mut sections = run.balance_sections(id);
     sections.extend(run.subflow_section(id));
@@ -67,18 +67,18 @@ fn routing_sections(run: &RunState, id: u32) -> Vec<Section> {
 /// The result of `inspect`.
 #[derive(Debug, Serialize)]
 struct Inspected {
-    /// The id of the server or router.
+    /// Id of the server or router.
     server: u32,
-    /// Counters of its forwarding.
+    /// Counters of the server's forwarding.
     counts: BTreeMap<String, u64>,
-    /// The state of its protocol.
+    /// The state as tables for users.
     sections: Vec<Section>,
 }
 
-/// Answers everybody who waits for a server's node, which has sent this.
+/// Passes the state of a server's node to all callers that wait for it.
 pub fn on_inspected(run: &mut RunState, server: usize, inspection: Inspection) {
     let kernel = run.kernels.servers[server].as_mut();
-    // Without them the rest is still worth telling.
+    // If the queues cannot be read, the other state is still useful.
     let queues = kernel.and_then(|kernel| kernel.queues().ok()).unwrap_or_default();
     let kernel = run.kernels.servers[server].as_ref();
     let counts = run.telemetry.forwarding.of(server, kernel).describe();

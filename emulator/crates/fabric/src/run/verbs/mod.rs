@@ -28,14 +28,14 @@ use serde_json::Value;
 
 use crate::error::{During, Result};
 
-/// An answer as a document.
+/// Serializes an answer as JSON.
 pub fn answer(answer: impl Serialize) -> Result<Value> {
     serde_json::to_value(answer).during(|| "writing an answer".to_owned())
 }
 
-/// The answer of verbs whose time matters.
+/// The answer of verbs that report their time.
 #[derive(Debug, Serialize)]
 pub struct At {
-    /// When it was done, on the monotonic clock.
+    /// Completion time, on the monotonic clock.
     pub at_nanos: u64,
 }

@@ -1,6 +1,6 @@
 //! `program`: returns the program of the servers' chips, or loads a user's program into each chip
-//! of this host, while packets flow. The change is atomic on each server; a packet between two
-//! servers may meet both programs.
+//! of this host, while packets flow. The change is atomic on each server; a packet may be handled
+//! by the old program at one server and by the new one at the next.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -17,22 +17,22 @@ use crate::run::state::RunState;
 /// The result of loading a program.
 #[derive(Debug, Serialize)]
 pub struct Committed {
-    /// Servers that have the program now; those without power get it when they start.
+    /// Number of servers that have the program now. Servers that are off get it when they start.
     servers: usize,
-    /// How long it took for all of them.
+    /// Duration for all servers, in microseconds.
     micros: u64,
-    /// When, on the monotonic clock.
+    /// Completion time, on the monotonic clock.
     at_nanos: u64,
 }
 
 /// The current program of chips.
 #[derive(Debug, Serialize)]
 pub struct Running {
-    /// The text; `null` where users cannot program servers.
+    /// Text of the program; `null` if users cannot program the servers.
     program: Option<String>,
 }
 
-/// The program that the servers' chips run: a user's, or the forwarding's own.
+/// The current program of the servers' chips: a user's, or the forwarding's own.
 pub fn program(run: &RunState) -> Running {
     let own = run
         .network
@@ -45,15 +45,15 @@ pub fn program(run: &RunState) -> Running {
     }
 }
 
-/// Checks the program for every server, and then commits it. Errors: a program that a server cannot
-/// run; then nothing has changed.
+/// Checks the program for every server, then commits it. Errors: a program that a server cannot
+/// run; then nothing changes.
 pub fn set_program(run: &mut RunState, text: &str) -> Result<Committed> {
     let network = &run.network;
     let places = &network.places_of_servers.run;
     program::check("program", text, network.behaviour.forwarding, places)?;
     let started = Instant::now();
     let in_user_space = network.behaviour.in_user_space();
-    // Servers that start from now on get it too.
+    // Stored for servers that start later.
     Arc::make_mut(&mut run.network).description.program = Some(text.to_owned());
     let mut servers = 0;
     for server in run.network.servers_here() {

@@ -1,4 +1,4 @@
-//! `recover`: ends one fault, or all.
+//! `recover`: ends one fault, or all faults.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -12,13 +12,13 @@ use crate::run::state::RunState;
 /// The result of a recovery.
 #[derive(Debug, Serialize)]
 pub struct Recovered {
-    /// When it was done, on the monotonic clock.
+    /// Completion time, on the monotonic clock.
     at_nanos: u64,
-    /// How many faults ended.
+    /// Number of recovered faults.
     recovered: usize,
 }
 
-/// Ends the fault of this name, or all of them (`"all"`).
+/// Ends the fault with this id, or all faults (`"all"`).
 pub fn recover(run: &mut RunState, fault: &Value) -> Result<Recovered> {
     let recovered = if fault == "all" {
         run.damage.clear()

@@ -1,4 +1,4 @@
-//! `registers`: reads the registers of a server's chip, or one of them alone, or writes one.
+//! `registers`: reads all registers of a server's chip or a single one, or writes one.
 //! `[serverswitch §3.3.2]`
 
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::error::{FabricError, Result};
 use crate::run::state::RunState;
 
-/// Contents of registers.
+/// Values that were read.
 #[derive(Debug, Serialize)]
 pub struct Registers {
     /// Values of registers, by name.
@@ -18,9 +18,9 @@ pub struct Registers {
     nanos: u64,
 }
 
-/// Reads all registers of a server's chip, after writing one of them if `register` has a value;
-/// without a value it is read alone. Errors: a server that is not here or off, a forwarding without
-/// a chip in the kernel, a register that is not or that cannot have the value.
+/// Reads the registers of a server's chip. `register` selects one: with a value, it is written, and
+/// then all are read; without, only this one is read. Errors: a server that is off or on another
+/// host, no chip in the kernel, an unknown register, a value that the register cannot have.
 pub fn registers(run: &mut RunState, id: u32, register: Option<(&str, Option<u64>)>) -> Result<Registers> {
     let server = run.network.server(id)?;
     let gone = || {

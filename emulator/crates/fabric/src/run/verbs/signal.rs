@@ -1,5 +1,5 @@
-//! `signal`: ends, pauses or resumes the node of a server in a pod and the container of a user's
-//! program there, since no container engine does so for the caller.
+//! `signal`: ends, pauses or resumes the node of a server in a pod, and the container with a user's
+//! program there. In pods no container engine does this for the caller.
 
 use serde::Deserialize;
 
@@ -14,11 +14,11 @@ use crate::run::state::RunState;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum NodeSignal {
-    /// End it at once.
+    /// Kill the process.
     Kill,
-    /// Stop it until it is resumed.
+    /// Stop the process until it is resumed.
     Pause,
-    /// Resume it.
+    /// Resume the process.
     Resume,
 }
 
@@ -32,8 +32,8 @@ impl NodeSignal {
     }
 }
 
-/// Sends it to the node, and to every process of the container `beside` it that has the server's
-/// network. A process that has ended already has had its signal.
+/// Sends the signal to the node, and to every process of the container `beside` in the server's
+/// network namespace. Ignores processes that have already ended.
 pub fn signal(run: &RunState, id: u32, signal: NodeSignal, beside: Option<&ContainerId>) -> Result<At> {
     if !run.wiring.pods {
         let message = "the run's servers are in no pods";

@@ -1,4 +1,4 @@
-//! `stop`: stops the flows and forgets them.
+//! `stop`: stops and removes the flows.
 
 use cubeyard_messages::ToNode;
 
@@ -8,7 +8,7 @@ use crate::run::state::RunState;
 use crate::run::subflows::Connections;
 use crate::run::workload::Workload;
 
-/// Stops and forgets the flows.
+/// Stops and removes the flows.
 pub fn stop(run: &mut RunState) -> At {
     run.workload = Workload::default();
     run.connections = Connections::default();

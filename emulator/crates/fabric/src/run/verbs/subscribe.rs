@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::run::frames::FrameSender;
 use crate::run::state::RunState;
 
-/// The subscription.
+/// The answer to a subscription.
 #[derive(Debug, Serialize)]
 pub struct Subscribed {
     /// Frames per second.
@@ -15,7 +15,8 @@ pub struct Subscribed {
 /// Adds a subscriber.
 pub fn subscribe(run: &mut RunState, caller: usize, subscriber: FrameSender) -> Subscribed {
     if run.subscribers.is_empty() {
-        // The first frame has to cover one tick, not all the time since somebody subscribed last.
+        // Reads the counters now, so that the first frame covers one tick and not all the time
+        // without subscribers.
         let _ = run.telemetry.read(0, &mut run.kernels, &run.nodes);
         run.workload.columns();
         run.latencies.take();

@@ -1,4 +1,4 @@
-//! `tell`: a message to a service of a server. The service answers by events.
+//! `tell`: sends a message to a service of a server. The service answers by events.
 
 use cubeyard_dataplane::tables::HexBytes;
 use cubeyard_messages::ToNode;
@@ -11,10 +11,10 @@ use crate::run::events::EventKind;
 use crate::run::inspections::no_answer;
 use crate::run::state::RunState;
 
-/// Most characters of a message in the event log.
+/// The event log has at most this many characters of a message.
 const LOGGED_CHARS: usize = 200;
 
-/// Sends the message to the server's node, and notes that in the event log.
+/// Sends the message to the server's node, and adds it to the event log.
 pub fn tell(run: &mut RunState, id: u32, service: String, bytes: Vec<u8>) -> Result<At> {
     let server = run.network.server(id)?;
     if bytes.len() > SERVICE_MESSAGE_BYTES {

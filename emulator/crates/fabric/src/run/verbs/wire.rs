@@ -1,4 +1,4 @@
-//! `wire`: makes the network, or gives servers that were started again their links back. Answers
+//! `wire`: makes the network, or the links of servers that were started again. The answer is sent
 //! when the nodes are ready.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,8 +16,8 @@ use crate::run::state::RunState;
 use crate::run::{Homes, Reply};
 use crate::servers::{Home, foreign_interface};
 
-/// Wires servers: all of a new run's on this host, unless the `rest_follows`. Answers by `reply`
-/// unless it fails at once.
+/// Wires servers: in a new run all of this host, unless `rest_follows`. Sends the answer by
+/// `reply`, unless it fails immediately.
 pub fn wire(run: &mut RunState, homes: Homes, rest_follows: bool, reply: &Reply) -> Result<()> {
     if run.wiring.is_pending() {
         return Err(FabricError::state(
@@ -39,8 +39,7 @@ pub fn wire(run: &mut RunState, homes: Homes, rest_follows: bool, reply: &Reply)
         }))?;
     }
     for (server, _) in &fresh {
-        // The old namespace and its links have to go before the new ones come: they have the same
-        // names.
+        // The new namespace and links have the same names, so the old ones must be removed first.
         run.kernels.servers[*server] = None;
         run.nodes.release_process(*server);
     }
@@ -69,17 +68,17 @@ pub fn wire(run: &mut RunState, homes: Homes, rest_follows: bool, reply: &Reply)
     Ok(())
 }
 
-/// Takes the network of pods down before there is anything in them but a first container that waits
-/// for it. How many.
+/// Takes down the network of pods before they contain anything but a first container, which waits
+/// for it. Returns the number of pods.
 pub fn isolate(run: &RunState, pids: &BTreeMap<u32, u32>) -> Result<usize> {
     let homes = homes_in(run, pids, true)?;
     take_networks_down(homes.iter().map(|home| &home.namespace))?;
     Ok(homes.len())
 }
 
-/// Takes down what somebody else, a cluster's network plug-in, has put into the namespaces of pods:
-/// all but loopback. The plug-in removes it itself with the pod. A server that was wired before has
-/// interfaces of ours only in its old namespace.
+/// Removes all interfaces but loopback from the namespaces of pods: those of the cluster's network
+/// plug-in. With the pod, the plug-in removes its part itself. A server that was wired before has
+/// our interfaces only in its old namespace.
 fn take_networks_down<'a>(namespaces: impl Iterator<Item = &'a Namespace>) -> Result<()> {
     for namespace in namespaces {
         namespace.run(|| {
@@ -103,7 +102,7 @@ fn take_networks_down<'a>(namespaces: impl Iterator<Item = &'a Namespace>) -> Re
     Ok(())
 }
 
-/// Starts the node of a server in a namespace of ours.
+/// Starts the node of a server in a namespace that the fabric made.
 pub fn start_node(run: &mut RunState, server: usize) -> Result<()> {
     let Some(kernel) = &run.kernels.servers[server] else {
         return Ok(());
@@ -120,7 +119,7 @@ pub fn start_node(run: &mut RunState, server: usize) -> Result<()> {
     run.nodes.adopt(server, process)
 }
 
-/// Servers in namespaces of our own.
+/// Plans servers in namespaces that the fabric makes.
 fn plan_plain(run: &mut RunState) -> Result<Vec<(usize, Home)>> {
     if run.kernels.is_wired() {
         return Err(FabricError::state("the run is wired already", "destroy it first"));
@@ -138,18 +137,18 @@ fn plan_plain(run: &mut RunState) -> Result<Vec<(usize, Home)>> {
         .collect())
 }
 
-/// A server, and the process and namespace that were found to be its own. Their number is not read
-/// again: it may be another process's by then.
+/// A server with its process and namespace after the checks. The process is kept open: its id could
+/// be reused if it were looked up again.
 struct Proved {
     server: usize,
     process: Process,
     namespace: Namespace,
 }
 
-/// Servers and their locations, and the processes in containers, by server.
+/// Servers with their locations, and the processes of containers, by server.
 type Planned = (Vec<(usize, Home)>, BTreeMap<usize, Process>);
 
-/// Servers in containers, by the processes in them.
+/// Plans servers in containers, which are given by a process in each.
 fn plan_containers(
     run: &mut RunState,
     pids: &BTreeMap<u32, u32>,
@@ -187,8 +186,8 @@ fn plan_containers(
     Ok((fresh, processes))
 }
 
-/// Each of these, which are servers of this host in separate networks. Refuses a process that was
-/// not started for its server: it would get the server's interfaces, and end with the run.
+/// Checks that these are servers of this host, each with a separate network. Refuses a process that
+/// was not started for its server: it would get the server's interfaces, and end with the run.
 fn homes_in(run: &RunState, pids: &BTreeMap<u32, u32>, in_pods: bool) -> Result<Vec<Proved>> {
     let mut found = Vec::with_capacity(pids.len());
     let mut taken = taken_namespaces(run, pids)?;
@@ -228,7 +227,7 @@ fn homes_in(run: &RunState, pids: &BTreeMap<u32, u32>, in_pods: bool) -> Result<
     Ok(found)
 }
 
-/// Checks the mark of the run: a pod has no folder of ours.
+/// Checks that a process in a pod has the run's mark; a pod has no folder of ours.
 fn check_pod(run: &RunState, field: &str, pid: u32) -> Result<()> {
     let id = &run.network.description.run;
     if is_marked(Path::new(&format!("/proc/{pid}")), id) {
@@ -274,11 +273,11 @@ fn check_container(
     }
 }
 
-/// Namespaces that no container of these may have: the host's, and those of other servers.
+/// Namespaces that none of these containers may have: the host's, and those of other servers.
 fn taken_namespaces(run: &RunState, pids: &BTreeMap<u32, u32>) -> Result<BTreeSet<NamespaceId>> {
     let mut taken = BTreeSet::from([Namespace::current()?.id()?]);
-    // Some hosts hide the first process even from root; then our own namespace, which is the host's
-    // too, has to do.
+    // Some hosts hide the first process even from root. Then our own namespace is used, which is
+    // the host's too.
     if let Ok(of_first) = Namespace::of_process(1) {
         taken.insert(of_first.id()?);
     }
@@ -290,7 +289,7 @@ fn taken_namespaces(run: &RunState, pids: &BTreeMap<u32, u32>) -> Result<BTreeSe
     Ok(taken)
 }
 
-/// Names of the namespaces that are no server's.
+/// Names of the namespaces that belong to no server.
 fn common_namespaces(run: &RunState) -> Vec<String> {
     let description = &run.network.description;
     let external = (!description.gateways.is_empty()).then(|| description.run.outside_namespace());

@@ -1,4 +1,4 @@
-//! `workload`: replaces the flows. They do not start yet.
+//! `workload`: replaces the flows, without starting them.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -9,10 +9,10 @@ use crate::run::latencies::LatencyCounts;
 use crate::run::state::RunState;
 use crate::run::workload::Workload;
 
-/// The new workload.
+/// The result of loading a workload.
 #[derive(Debug, Serialize)]
 pub struct Loaded {
-    /// How many flows it has.
+    /// Number of its flows.
     flows: usize,
 }
 
