@@ -1,8 +1,8 @@
-//! How long TCP flows pause when a ToR of Subways goes off, and when it keeps its carriers but
-//! passes nothing on, at the sources' side and at the destinations': the longest pause of any flow,
-//! as the receivers' applications see it, with what the same flows pause without a fault. Fails
-//! when the promise is broken. Needs root. Run with
-//! `cargo bench -p cubeyard-fabric --bench dead_tor`.
+//! Measures how long TCP flows pause when a ToR of Subways is switched off, and when it keeps its
+//! carriers but drops everything; both for the sources' ToR and for the destinations'. The result
+//! is the longest pause of any flow, as the receivers' applications see it, next to the pause of
+//! the same flows without a fault. Fails above a limit. Needs root. Run with `cargo bench -p
+//! cubeyard-fabric --bench dead_tor`.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its results")]
 
@@ -30,12 +30,12 @@ const SERVERS_OF_RACK: u32 = 4;
 const FLOWS: u32 = 16;
 const FIRST_PORT: u16 = 7000;
 /// Size and period of a flow's messages. Half of the flows fit into one link, so that queues stay
-/// short and only the fault causes pauses. Flows that fill their links pause as long without a
-/// fault, after a timeout.
+/// short and only the fault causes pauses. Flows that fill their links have timeouts, and thus
+/// pauses, even without a fault.
 const BLOCK_BYTES: usize = 4 * 1024;
 const EVERY: Duration = Duration::from_millis(4);
-/// Name of the case, the fault, whether the dead ToR is the sources', and the longest pause that a
-/// flow may have.
+/// Name of the case, kind of the fault, whether the dead ToR is the sources', and the longest pause
+/// allowed.
 const CASES: [(&str, &str, bool, Duration); 4] = [
     (
         "off, the sources' ToR",
@@ -76,7 +76,7 @@ fn within(run: &str, server: u32) -> Namespace {
     Namespace::named(&format!("cy-{}-{server}", &run[..8])).expect("a namespace")
 }
 
-/// A TCP flow at a steady rate. `join` gives when bytes came in.
+/// A TCP flow with a steady rate. `join` returns the arrival times of its bytes.
 struct Flow {
     receiver: JoinHandle<Vec<Instant>>,
     sender: JoinHandle<()>,
@@ -117,7 +117,7 @@ impl Flow {
     }
 }
 
-/// The longest time without bytes between two moments, also at the end.
+/// The longest time without bytes in an interval, including its end.
 fn pause(times: &[Instant], from: Instant, to: Instant) -> Duration {
     let within = times.iter().copied().filter(|at| (from..=to).contains(at));
     let mut last = from;
@@ -129,7 +129,7 @@ fn pause(times: &[Instant], from: Instant, to: Instant) -> Duration {
     longest
 }
 
-/// Longest pauses of any flow before the fault and after it.
+/// Longest pause of any flow before the fault, and after it.
 fn round(host: &mut Host, run: &str, fault: &Value, pairs: &[[u32; 2]]) -> [Duration; 2] {
     let stop = Arc::new(AtomicBool::new(false));
     let flows: Vec<Flow> = pairs
@@ -145,7 +145,7 @@ fn round(host: &mut Host, run: &str, fault: &Value, pairs: &[[u32; 2]]) -> [Dura
     thread::sleep(AFTER);
     let ended = Instant::now();
     stop.store(true, Ordering::Relaxed);
-    // Before they are waited for, since some may stand still.
+    // Recover before waiting for the flows, since some may be stalled.
     host.ask("recover", json!({"run": run, "fault": "all"}));
     let times: Vec<Vec<Instant>> = flows.into_iter().map(Flow::join).collect();
     thread::sleep(REST);
@@ -172,7 +172,8 @@ fn main() -> ExitCode {
     for (what, kind, is_source, bound) in CASES {
         let mut rounds = Vec::new();
         for turn in 0..ROUNDS {
-            // A ToR has the rack of its number and the next one; the other two racks do without it.
+            // A ToR serves the rack with its number and the next one; the other two racks do not
+            // use it.
             let racks = topology.server_count() / SERVERS_OF_RACK;
             let tor = turn % racks;
             let server = |rack: u32, at: u32| (tor + rack) % racks * SERVERS_OF_RACK + at % SERVERS_OF_RACK;

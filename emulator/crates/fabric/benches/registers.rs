@@ -13,10 +13,10 @@ use common::{Host, can_emulate, fresh_run, in_row, row};
 use serde_json::{Value, json};
 
 const ROUNDS: usize = 1001;
-/// Nanoseconds at most: the promise.
+/// Limit in nanoseconds.
 const BOUND: u64 = 1000;
 const NAME: &str = "OUT_BYTES_PORT1";
-/// Operation, value to write, and nanoseconds of the paper's card `[serverswitch §6.1]`.
+/// Operation, value to write, and the paper's time in nanoseconds `[serverswitch §6.1]`.
 const CASES: [(&str, Option<u64>, u32); 2] = [("read", None, 6940), ("written", Some(0), 4610)];
 
 fn main() -> ExitCode {

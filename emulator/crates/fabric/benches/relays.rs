@@ -24,23 +24,23 @@ const ROUNDS: usize = 15;
 const BLOCKS: usize = 1024;
 const MTUS: [u32; 2] = [1500, 9000];
 const RELAYS: [u32; 2] = [1, 4];
-/// At most this much more than IPv4 forwarding over the same links: the promise.
+/// Limit: cost relative to IPv4 forwarding over the same links.
 const BOUND: f64 = 1.15;
 const RATE_BITS_PER_SEC: f64 = 1e11;
 const QUEUE_BYTES: u32 = 16 << 20;
 const TURN_BYTES: u32 = 65_000;
 
-/// How the ends of a chain's cables send.
+/// Shaping at the ends of a chain's cables.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Ends {
     Bare,
     Shaped,
-    /// Shaped, with a class for each service.
+    /// Shaped, with one class for each service.
     Services,
 }
 
-/// A chain whose servers all run on one CPU; ends and relays take turns there, and no packet
-/// changes CPUs.
+/// A chain whose servers all run on one CPU. Ends and relays take turns there, so no packet moves
+/// to another CPU.
 fn chain_on_one_cpu(relays: u32, dataplane: Dataplane, mtu: u32, ends: Ends) -> Option<Chain> {
     let chain = Chain::new(relays + 2, dataplane, mtu)?;
     for (at, server) in chain.servers.iter().enumerate() {

@@ -20,24 +20,25 @@ use nix::sched::{CpuSet, sched_setaffinity};
 use nix::unistd::Pid;
 use serde_json::json;
 
-/// At most this much more over routers than over bridges: the promise.
+/// Limit: cost over routers relative to bridges.
 const BOUND: f64 = 1.05;
 const ROUNDS: usize = 25;
-/// Servers below one switch, and below two that a third one joins.
+/// Number of switches, and two servers: both below one switch, and below two switches that a third
+/// one joins.
 const PAIRS: [(u32, u32, u32); 2] = [(1, 0, 1), (3, 0, 7)];
-/// Faster than the measured packets come, so that no queue waits for its timer.
+/// Higher than the rate of the measured packets, so that no queue waits for its timer.
 const RATE_BITS_PER_SEC: f64 = 1e11;
-/// Port of the first pair; each pair has its own, since one server is in both.
+/// Port of the first pair. Each pair has its own, since one server is in both pairs.
 const PORT: u16 = 7000;
 /// UDP payload in bytes.
 const PACKET_BYTES: usize = 64;
-/// Packets in flight: they fit into a socket's buffer.
+/// Packets in flight. They fit into a socket's buffer.
 const WINDOW: usize = 64;
 const PACKETS: usize = 400 * WINDOW;
 const BLOCK_BYTES: usize = 64 * 1024;
 const BLOCKS: usize = 2048;
 
-/// The tree with switches of one kind.
+/// The tree with one kind of switch.
 struct Kind {
     name: &'static str,
     pairs: Vec<Pair>,
@@ -100,7 +101,7 @@ impl Pair {
         }
     }
 
-    /// Nanoseconds of CPU for a datagram on its whole way, between the two calls of applications.
+    /// CPU time per datagram in nanoseconds, from the sender's call to the receiver's.
     fn nanos_per_packet(&self, packets: usize) -> f64 {
         let [from, to] = &self.datagrams;
         let mut bytes = [0; PACKET_BYTES];
@@ -117,7 +118,7 @@ impl Pair {
         spent / packets as f64
     }
 
-    /// Nanoseconds of CPU for a byte of a TCP connection.
+    /// CPU time per byte of a TCP connection, in nanoseconds.
     fn nanos_per_byte(&mut self, blocks: usize) -> f64 {
         let [from, to] = &mut self.stream;
         let (mut block, bytes) = (vec![0; BLOCK_BYTES], blocks * BLOCK_BYTES);
@@ -137,8 +138,8 @@ impl Pair {
     }
 }
 
-/// Nanoseconds of CPU that this thread spent on some work, with that of the kernel's packet thread
-/// of its CPU.
+/// CPU time of some work in nanoseconds: that of this thread, and of the kernel's packet thread on
+/// the same CPU.
 fn nanos(work: impl FnOnce()) -> f64 {
     let spent = || run_nanos("/proc/thread-self") + kernel_thread().map_or(0, |thread| run_nanos(&thread));
     let before = spent();
@@ -175,7 +176,7 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let mut kinds = [Kind::new("routers", "routers"), Kind::new("bridges", "none")];
-    // From here on, so that the fabrics have the other CPUs.
+    // Restricted only now, so that the fabrics run on the other CPUs.
     let mut only = CpuSet::new();
     only.set(0).expect("a CPU");
     sched_setaffinity(Pid::from_raw(0), &only).expect("a CPU of ours");

@@ -19,7 +19,7 @@ use nix::sched::{CloneFlags, unshare};
 use serde_json::Value;
 
 const UPDATES: u32 = 1000;
-/// The promise.
+/// Limit for all updates together.
 const BOUND: Duration = Duration::from_secs(1);
 const ROUNDS: u32 = 5;
 /// Next hops of a node, each over a separate cable.
@@ -101,7 +101,7 @@ fn weight(group: u32) -> u64 {
     shown[0]["group"][0]["weight"].as_u64().unwrap_or(1)
 }
 
-/// One after the other, or all in one batch; the longest of the rounds.
+/// Time of the updates, one after the other or all in one batch; the longest of several rounds.
 fn updates(netlink: &mut Netlink, at_once: u32, round: u32) -> Duration {
     let began = Instant::now();
     let (mut update, mut last) = (0, 0);

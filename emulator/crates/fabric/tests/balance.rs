@@ -26,7 +26,7 @@ const PERIODS: Periods = Periods {
 };
 const ROUND_SECS: f64 = 0.05;
 const FRAME_BYTES: usize = 1400;
-/// Rate of every link.
+/// Rate of every link in bits per second.
 const RATE: f64 = 1e8;
 
 fn topology(spec: &str) -> Topology {
@@ -36,7 +36,7 @@ fn topology(spec: &str) -> Topology {
 /// Nodes that exchange messages over the links between them. Each server sends or receives a given
 /// load, split by its weights.
 struct Nodes {
-    /// 0 where servers send, 1 where they get.
+    /// 0 if servers send, 1 if they receive.
     side: usize,
     topology: Topology,
     plan: Plan,
@@ -68,7 +68,7 @@ impl Nodes {
         }
     }
 
-    /// Current load of each server's links, split by the weights that the server itself knows.
+    /// Load of each server's links, split by the weights that the server has received.
     fn by_link(&self) -> BTreeMap<usize, f64> {
         let mut by_link = BTreeMap::new();
         for (rack, links) in self.plan.rack_links.iter().enumerate() {
@@ -89,7 +89,7 @@ impl Nodes {
         by_link
     }
 
-    /// Current load of each ToR from its servers, or to them.
+    /// Load of each ToR from its servers, or to them.
     fn by_tor(&self) -> Vec<f64> {
         let mut by_tor = vec![0.0; self.plan.racks.count];
         for (link, sent) in self.by_link() {
@@ -148,7 +148,7 @@ impl Nodes {
         }
     }
 
-    /// A ToR counts what it receives (0) or sends over a link.
+    /// Counts bytes at a ToR that it receives (0) or sends over a link.
     fn count(&mut self, link: usize, way: usize, bytes: u64) {
         let counted = self.counted.entry(link).or_default();
         match way {
@@ -206,7 +206,7 @@ impl Nodes {
         }
     }
 
-    /// The ToRs whose controllers are at work.
+    /// The ToRs with an active controller.
     fn controllers(&self) -> Vec<usize> {
         let at_work = self.agents.values().filter(|agent| agent.controller.is_some());
         at_work.map(|agent| agent.tor().unwrap()).collect()
@@ -225,7 +225,7 @@ fn a_hot_rack_gets_detours_until_it_has_cooled_down_and_another_controller_keeps
     }
 }
 
-/// By what it sends, or by what it gets.
+/// The rack is hot because of what it sends, or of what it receives.
 fn heats_up_and_cools_down(side: usize) {
     let mut nodes = Nodes::new(LONG_LOOP);
     nodes.side = side;
@@ -251,7 +251,7 @@ fn heats_up_and_cools_down(side: usize) {
         nodes.sent[server as usize] = 1.6 * RATE;
     }
     nodes.run(4.0);
-    // To two ToRs on either side: the nearest by one relay, the other by two.
+    // To two ToRs on each side: to the nearer one through one relay, to the other one through two.
     assert!(
         known(&nodes, hot).iter().all(|ways| *ways == 4),
         "{:?}",
@@ -272,8 +272,8 @@ fn heats_up_and_cools_down(side: usize) {
             .filter(|rack| *rack != hot)
             .all(|rack| known(&nodes, rack).iter().all(|ways| *ways == 0))
     );
-    // While the load continues, the detours stay, though the rack's own ToRs have cooled down, and
-    // under another controller.
+    // While the load continues, the detours stay: although the rack's own ToRs have cooled down,
+    // and under another controller.
     nodes.run(8.0);
     assert!(known(&nodes, hot).iter().all(|ways| *ways == 4));
     let told = |nodes: &mut Nodes| -> Vec<(usize, usize)> {
@@ -298,8 +298,8 @@ fn heats_up_and_cools_down(side: usize) {
     );
 }
 
-/// The example of §5: two neighbouring racks send as much as three ToRs can carry; their common ToR
-/// gets twice as much as each of the others.
+/// The example of §5: two neighbouring racks send as much as three ToRs can carry. At first, their
+/// common ToR gets twice the load of each of the others.
 #[test]
 fn three_tors_of_two_hot_racks_end_with_equal_loads() {
     for spec in [ONE_CLUSTER, TWO_CLUSTERS] {
@@ -343,7 +343,7 @@ fn three_tors_of_two_hot_racks_end_with_equal_loads() {
         let most = then.iter().copied().fold(0.0, f64::max);
         let least = then.iter().copied().fold(f64::INFINITY, f64::min);
         assert!(most / least < 1.1, "{spec}: {then:?}");
-        // All switches have the same weights as servers.
+        // All switches have the same weights as the servers.
         for (rack, agent) in
             (0..racks.count).flat_map(|rack| nodes.agents.values().map(move |agent| (rack, agent)))
         {
@@ -372,7 +372,7 @@ fn a_controller_is_on_the_lowest_tor_alive_of_each_loop() {
         };
         nodes.run(2.5);
         assert_eq!(nodes.controllers(), expected(0), "{spec}");
-        // Its ToR is killed: the next one's controller takes over.
+        // The rack's ToR is killed; the next ToR's controller takes over.
         nodes.off.insert(racks.tor_node(0));
         nodes.run(2.0);
         assert_eq!(nodes.controllers(), expected(1), "{spec}");
@@ -391,7 +391,7 @@ fn what_a_killed_controller_left_heals() {
     let racks = nodes.plan.racks;
     nodes.run(3.0);
     nodes.off.insert(racks.tor_node(0));
-    // Two racks become hot whose own ToRs do not include the dead ToR.
+    // Two racks become hot that do not use the dead ToR.
     let hot: Vec<usize> = (0..racks.ring.size)
         .filter(|&rack| !racks.tors_of(rack).contains(&0))
         .take(2)

@@ -106,7 +106,7 @@ fn numbers_that_no_counter_and_no_weight_can_be_are_refused() {
     );
 }
 
-/// Applications run on servers, behind servers' ports.
+/// Servers run applications, which could send forged messages.
 #[test]
 fn what_a_servers_port_sends_and_what_is_not_for_a_node_is_refused() {
     let plan = plan(ONE_CLUSTER);
@@ -191,7 +191,7 @@ proptest! {
         agent.frames(&plan, plan.racks.tor_node(plan.racks.count), FRAME_BYTES);
     }
 
-    /// A controller's weights are valid for any reports of ToRs.
+    /// The weights of a controller are valid for any reports of ToRs.
     #[test]
     fn weights_are_weights_whatever_is_reported(
         used in prop::collection::vec((0.0f32..=1.0, 0.0f32..=1.0, 0.0f32..1e9), 4), rounds in 1usize..40,

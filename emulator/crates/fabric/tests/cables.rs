@@ -56,14 +56,14 @@ fn deploy(host: &mut Host, network: &Value) -> (BTreeMap<u64, Container>, BTreeM
     (containers, folders)
 }
 
-/// Their processes, by server.
+/// The containers' processes, by server.
 fn pids<'a>(containers: impl Iterator<Item = (&'a u64, &'a Container)>) -> BTreeMap<String, u32> {
     containers
         .map(|(id, item)| (id.to_string(), item.pid()))
         .collect()
 }
 
-/// Starts a container for each server, and wires none.
+/// Starts a container for each server, without wiring them.
 fn start(host: &mut Host, network: &Value) -> (BTreeMap<u64, Container>, BTreeMap<u64, String>) {
     let run = &network["run"];
     let prepared = host.ask("prepare", json!({"run": run, "network": network}));
@@ -100,7 +100,7 @@ fn a_container_that_is_started_again_gets_its_cables_back_at_both_ends() {
     containers.insert(1, Container::start(folders[&1].as_ref()));
     let pids = json!({"1": containers[&1].pid()});
     host.ask("wire", json!({"run": run, "pids": pids}));
-    // Its neighbours' ports were made again too: they need their addresses, queues and programs.
+    // The neighbours' ports were made again too, so they need addresses, queues and programs again.
     assert!(addresses(containers[&0].pid(), "p0").contains("100.64.0.1/16"));
     assert!(addresses(containers[&3].pid(), "p1").contains("100.65.0.4/16"));
     assert!(

@@ -15,7 +15,7 @@ fn bytes_of(answer: &Value) -> Vec<u8> {
     (0..digits.len()).step_by(2).map(byte).collect()
 }
 
-/// Packets of a file: their direction (1 in, 2 out), length, and the bytes that were kept.
+/// The packets of a file: direction (1 in, 2 out), length, and the kept bytes.
 fn packets_of(file: &[u8]) -> Vec<(u32, usize, Vec<u8>)> {
     let word = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().expect("four bytes"));
     let mut packets = Vec::new();
@@ -33,7 +33,7 @@ fn packets_of(file: &[u8]) -> Vec<(u32, usize, Vec<u8>)> {
     packets
 }
 
-/// Pings from one server to another, until it is dropped.
+/// Pings from one server to another, which end when this is dropped.
 struct Pings(Child);
 
 impl Pings {
@@ -129,7 +129,7 @@ fn a_capture_in_parts_is_read_while_packets_flow_and_ends_with_its_caller() {
         serde_json::from_str(&line).expect("a document")
     };
     let digits_of = |value: &Value| bytes_of(&json!({"pcapng": value}));
-    // Two readers of one link; the file's header comes at once, its end with the answer.
+    // Two captures of one link. The file's header arrives at once, its end with the answer.
     let (mut one, mut other) = (begin(1.0), begin(600.0));
     let header = line(&mut one);
     assert!(packets_of(&digits_of(&header["part"])).is_empty());
@@ -149,8 +149,8 @@ fn a_capture_in_parts_is_read_while_packets_flow_and_ends_with_its_caller() {
     assert!(parts >= 3 && packets_of(&file).len() >= 20, "{parts} parts");
     line(&mut other);
     assert!(!packets_of(&digits_of(&line(&mut other)["part"])).is_empty());
-    // A caller that leaves makes room: more callers, one after the other, than may capture at a
-    // time.
+    // A capture ends with its caller. Therefore more callers than the limit can capture one after
+    // the other.
     drop(other);
     for _ in 0..20 {
         let mut brief = begin(600.0);

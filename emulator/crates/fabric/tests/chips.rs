@@ -1,5 +1,5 @@
-//! Networks whose switches are switching chips, in the kernel (root): who is reached, by which
-//! path, with and without failures.
+//! Networks whose switches are switching chips, in the kernel (root): which servers are reachable,
+//! by which path, with and without failures.
 
 mod common;
 
@@ -53,7 +53,7 @@ impl Fabric {
         })
     }
 
-    /// Pairs of servers between which a datagram from this source port is lost, among some.
+    /// Pairs of these servers between which a datagram from this source port is lost.
     fn lost(&self, servers: &[u32], source_port: u16) -> Vec<(u32, u32)> {
         let sockets = |port: u16| -> BTreeMap<u32, UdpSocket> {
             servers
@@ -90,7 +90,7 @@ impl Fabric {
         self.host.ask("inspect", json!({"run": self.run, "server": node}))
     }
 
-    /// Packets that a switch's TCAM has decided about, by the interface that its entries name.
+    /// Packets that a switch's TCAM has handled, for the entries that name this interface.
     fn decided(&mut self, switch: u32) -> u64 {
         let inspected = self.inspect(switch);
         let sections = inspected["sections"].as_array().expect("sections");
@@ -126,7 +126,7 @@ fn neighbours(fabric: &Fabric, server: u32) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// All of them on one network: the kernel takes half a second of a processor to verify each of its
+/// All checks use one network: the kernel takes half a second of a processor to verify each of its
 /// twenty chips.
 #[test]
 fn a_fat_tree_of_chips_carries_and_tells() {
@@ -217,14 +217,14 @@ fn what_fails_is_led_around_and_comes_back() {
         fabric.recover();
         assert_eq!(every_way(&fabric), none, "after {kind} {target}");
     }
-    // A silent core keeps its carriers: its neighbours miss its hellos.
+    // A silent core switch keeps its carriers, so its neighbours detect the missing hellos.
     fabric.inject("switch-silent", &json!({"switch": core}));
     let deadline = Instant::now() + Duration::from_secs(10);
     while every_way(&fabric) != none {
         assert!(Instant::now() < deadline, "the silent core is not found");
     }
     fabric.recover();
-    // A server that is off is lost alone; its cable is another one when it is back.
+    // Only the server that is off is lost. When it returns, its cable is a new one.
     fabric.inject("server-off", &json!({"server": 2}));
     let others: Vec<u32> = all().into_iter().filter(|&server| server != 2).collect();
     assert_eq!(fabric.lost(&others, 40_000), []);
@@ -234,7 +234,7 @@ fn what_fails_is_led_around_and_comes_back() {
     assert_eq!(destroyed["removed"], 37, "and the namespace that bridges share");
 }
 
-/// The number of a link from an edge switch up.
+/// The number of the link from an edge switch upwards.
 fn uplink_of(tree: &Tree, edge: u32) -> u32 {
     let links = tree.topology().links();
     let found =

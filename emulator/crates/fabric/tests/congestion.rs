@@ -15,18 +15,18 @@ use serde_json::{Value, json};
 
 const SOURCE: u32 = 0;
 const LAST: u32 = 2;
-/// The link between the chip and the last server; the chip's end is the first.
+/// The link between the chip and the last server. Its first end is the chip's.
 const LINK: usize = 1;
-/// Rates of the source's link and of the slowed link.
+/// Rate of the source's link, then of the slowed link.
 const LINE_BITS_PER_SEC: f64 = 1e8;
 const SLOW_BITS_PER_SEC: f64 = 2e7;
-/// Ticks of a tenth of a second: for the source to settle, and for the measurement.
+/// Ticks (0.1 s each): for the source to settle, then for the measurement.
 const SETTLING: usize = 15;
 const TICKS: usize = 20;
-/// Packets stay charged to the socket that sent them until they leave the last queue, so that one
-/// socket alone fills no queue.
+/// Number of sending sockets. A packet counts against its socket until it leaves the last queue, so
+/// that one socket alone cannot fill a queue.
 const SENDERS: u16 = 8;
-/// Limit of the median reaction time, while these senders and the kernel's work for their packets
+/// Limit of the median reaction time while these senders, and the kernel's work for their packets,
 /// use the processors.
 const REPLY_MICROS: f64 = 150.0;
 
@@ -39,15 +39,15 @@ struct Seen {
 }
 
 impl Seen {
-    /// Largest growth of the queue before the source reacts: a machine that is busy with other work
-    /// answers late.
+    /// How much the queue can grow during the reaction time. On a machine that is busy with other
+    /// work, answers are late.
     fn grown_bytes(&self) -> f64 {
         let reaction_secs = self.counts["reaction_micros"].as_f64().unwrap() * 1e-6;
         (LINE_BITS_PER_SEC - SLOW_BITS_PER_SEC) / 8.0 * reaction_secs
     }
 }
 
-/// Checks that the queue is near its target.
+/// Checks that the queue stays near its target.
 fn check_queue(seen: &Seen, aim: f64) {
     assert!(
         seen.queue_bytes > 0.4 * aim && seen.queue_bytes < 1.8 * aim + seen.grown_bytes(),
@@ -57,7 +57,7 @@ fn check_queue(seen: &Seen, aim: f64) {
     );
 }
 
-/// A separate thread answers, faster than the run's own thread could.
+/// Checks the reaction time: a separate thread answers, faster than the run's own thread could.
 fn check_reply(counts: &Value) {
     let micros = |name: &str| counts[name].as_f64().unwrap();
     let (median, p99) = (micros("median_reaction_micros"), micros("p99_reaction_micros"));
@@ -66,7 +66,7 @@ fn check_reply(counts: &Value) {
     assert!(median <= REPLY_MICROS, "{counts}");
 }
 
-/// Whether the machine had no other work in the last minute than its cores can do.
+/// Whether the machine's load of the last minute leaves its cores free.
 fn machine_is_quiet() -> bool {
     let load = std::fs::read_to_string("/proc/loadavg").unwrap();
     let load: f64 = load.split(' ').next().unwrap().parse().unwrap();
@@ -83,7 +83,7 @@ fn socket(run: &str, at: u32, port: u16) -> UdpSocket {
     inside(run, at).run(bind).unwrap()
 }
 
-/// Ticks of the port while the source sends as fast as it may.
+/// Ticks of the port while the source sends as fast as it is allowed.
 fn measure(host: &mut Host, congestion: &Value, queue_bytes: u32) -> Seen {
     let run = fresh_run();
     let mut network = row(3, &run, "serverswitch", |_| 0);
@@ -107,7 +107,7 @@ fn measure(host: &mut Host, congestion: &Value, queue_bytes: u32) -> Seen {
         for sender in &senders {
             scope.spawn(|| {
                 while !is_over.load(Ordering::Relaxed) {
-                    // The socket's buffer holds back what the limited port does not take.
+                    // When the port is limited, packets wait in the socket's buffer.
                     let _ = sender.send_to(&[0; 1400], to);
                 }
             });
@@ -129,11 +129,11 @@ fn measure(host: &mut Host, congestion: &Value, queue_bytes: u32) -> Seen {
     seen
 }
 
-/// The chip in the middle has counted what it forwarded; counters can be cleared, queues cannot.
+/// The chip in the middle counts forwarded packets. Counters can be cleared, queues cannot.
 fn check_registers(host: &mut Host, run: &str) {
     let asked = |register: Value, value: Value| json!({"run": run, "server": in_row(1), "register": register, "value": value});
     let registers = host.ask("registers", asked(Value::Null, Value::Null))["registers"].take();
-    // By port 0 from the source, by port 1 to the last server.
+    // Packets arrive from the source by port 0, and leave to the last server by port 1.
     for name in ["IN_PACKETS_PORT0", "OUT_PACKETS_PORT1", "OUT_BYTES_PORT1"] {
         assert!(registers[name].as_u64().unwrap() > 1000, "{name}: {registers}");
     }
@@ -197,7 +197,7 @@ fn twice_the_aim_is_about_twice_the_queue() {
     let is_quiet = machine_is_quiet();
     let mut host = Host::start();
     let [one, twice] = [60_000, 120_000].map(|aim| aimed_at(&mut host, aim));
-    // On a busy one sources fill no queue, and their limits follow late.
+    // On a busy machine, sources do not fill the queue, and their limits follow late.
     let is_quick = is_quiet
         && [&one, &twice]
             .iter()
@@ -211,7 +211,7 @@ fn twice_the_aim_is_about_twice_the_queue() {
     );
 }
 
-/// The queue of a source that aims at this many bytes in it.
+/// The queue of a source with this target, in bytes.
 fn aimed_at(host: &mut Host, aim: u32) -> Seen {
     let seen = measure(host, &json!({"queue_bytes": aim}), 4_000_000);
     eprintln!("{}", seen.counts);

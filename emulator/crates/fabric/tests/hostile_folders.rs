@@ -17,13 +17,13 @@ use serde_json::json;
 const NOBODY: u32 = 65_534;
 const RUN: &str = "0123456789abcd";
 
-/// A folder of this test with a state folder and a victim folder.
+/// A folder for this test, with a state folder and a folder of another user.
 struct Place {
     root: PathBuf,
 }
 
 impl Place {
-    /// `None` if the test cannot run, because only root can give files to other users.
+    /// `None` if this process is not root: only root can give files to other users.
     fn new(test: &str) -> Option<Place> {
         if !rustix::process::geteuid().is_root() {
             assert!(std::env::var_os("CI").is_none(), "in CI nothing may skip");
@@ -51,7 +51,7 @@ impl Place {
         self.victim().join(RUN).join("data")
     }
 
-    /// A state folder as a fabric makes it.
+    /// Makes the state folder as a fabric does.
     fn make_state(&self) {
         drop(State::open(&self.state(), None).expect("a state folder"));
     }
@@ -69,7 +69,7 @@ impl Place {
             && names(&self.victim()) == [RUN]
     }
 
-    /// Opening is refused with this path and a fix, and nothing was changed.
+    /// Checks that opening is refused with this path and fix, and changes nothing.
     fn refuses(&self, path: &Path, fix: &str) {
         self.refuses_for(None, path, fix);
     }
@@ -286,13 +286,13 @@ fn what_is_swapped_while_a_fabric_runs_reaches_nothing_of_others() {
         containers: Vec::new(),
     };
     state.write(&entry).expect("it is written");
-    // The owner of the parent folder replaces the state folder.
+    // The owner of the parent folder replaces the state folder by another one.
     let moved = place.root.join("moved");
     fs::rename(place.state(), &moved).expect("ours");
     fs::create_dir(place.state()).expect("a folder");
     symlink(place.victim(), place.state().join("runs")).expect("a link");
     symlink(place.victim(), place.state().join("journal")).expect("a link");
-    // A link in a run's folder, as from a container, is removed and not followed.
+    // A link in a run's folder, as a container could make it, is removed and not followed.
     symlink(place.victim(), moved.join("runs").join(RUN).join("7/link")).expect("a link");
     state.write(&entry).expect("it is written");
     state.forget(&run).expect("it is removed");
@@ -385,7 +385,7 @@ fn a_socket_is_made_in_no_folder_of_others() {
     ] {
         let folder = place.root.join("theirs");
         make(&folder, mode, owner);
-        // The state folder is made by root, the socket is refused.
+        // Root makes the state folder; the folder of the socket is refused.
         let message = refused_start(&folder, "1000");
         assert!(
             message.contains(&folder.display().to_string()) && message.contains(fix),

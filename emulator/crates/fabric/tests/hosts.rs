@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 const UNDERLAY_MTU: u32 = 9100;
 
-/// Runs a program to its end.
+/// Runs a program and waits for its end.
 fn output_of(words: &[&str]) -> Output {
     Command::new(words[0])
         .args(&words[1..])
@@ -27,12 +27,12 @@ fn done(words: &[&str]) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// Hosts from `10.77.0.1` upwards, on a network with the given MTU.
+/// Hosts with the addresses `10.77.0.1`, `10.77.0.2`, …, on a network with this MTU.
 fn hosts<const N: usize>(underlay_mtu: u32) -> [Host; N] {
     let hosts = [(); N].map(|()| Host::start_apart(fresh_folder()));
     let pids = hosts.each_ref().map(|host| host.pid().to_string());
     let mtu = underlay_mtu.to_string();
-    // The first host has the switch that connects all hosts.
+    // The first host contains the switch that connects all hosts.
     let first = |words: &[&str]| done(&[&["nsenter", "-n", "-t", &pids[0], "ip", "link"], words].concat());
     first(&["add", "under", "type", "bridge"]);
     for (at, pid) in pids.iter().enumerate().skip(1) {
@@ -52,7 +52,7 @@ fn hosts<const N: usize>(underlay_mtu: u32) -> [Host; N] {
     hosts
 }
 
-/// A BCube_1 of four-port switches over `count` hosts, in the order of addresses.
+/// A BCube_1 of four-port switches on `count` hosts, each with an equal range of server ids.
 fn spread(run: &str, count: usize, here: usize) -> Value {
     let mut network = describe(&json!({"family": "bcube", "n": 4, "k": 1}), run, "kernel", 1e8);
     for (id, server) in network["servers"]
@@ -78,7 +78,7 @@ fn build(hosts: &mut [Host]) -> String {
     run
 }
 
-/// How many of 200 echoes come back from one server to another.
+/// How many of 200 pings from one server to another are answered.
 fn echoes(host: &Host, run: &str, from: u32, to: u32) -> u32 {
     let (pid, namespace) = (host.pid().to_string(), format!("cy-{}-{from}", &run[..8]));
     let address = format!("10.0.0.{}", to + 1);
@@ -93,8 +93,8 @@ fn echoes(host: &Host, run: &str, from: u32, to: u32) -> u32 {
     words[at.expect("a summary") - 1].parse().expect("a number")
 }
 
-/// Whether one server reaches another. One of three echoes is enough: the first may be sent before
-/// the kernel uses a link that was just recovered.
+/// Whether one server reaches another. One answer to three pings is enough: the first ping may be
+/// sent before the kernel uses a link that was just recovered.
 fn pings(host: &Host, run: &str, from: u32, to: u32, bytes: u32) -> bool {
     let (pid, namespace) = (host.pid().to_string(), format!("cy-{}-{from}", &run[..8]));
     let (bytes, address) = (bytes.to_string(), format!("10.0.0.{}", to + 1));
@@ -120,7 +120,7 @@ fn names_of(host: &Host) -> String {
     ])
 }
 
-/// Whether the host's own network has a tunnel's socket.
+/// Whether a tunnel's socket is open in the host's own network.
 fn has_tunnels(host: &Host) -> bool {
     let udp = done(&[
         "nsenter",
@@ -145,7 +145,7 @@ fn servers_of_two_hosts_reach_each_other_with_whole_packets() {
         9,
         "8 servers and the switches"
     );
-    // An echo of the largest packet: IP and ICMP take 28 bytes, BCube's header 36.
+    // Pings with the largest packet: IP and ICMP take 28 bytes, BCube's header 36.
     for (from, to) in [(0, 8), (0, 12), (3, 14), (0, 1), (1, 15)] {
         assert!(pings(&hosts[0], &run, from, to, 9000 - 36 - 28), "{from} to {to}");
         assert!(pings(&hosts[1], &run, to.max(8), from, 64), "{to} to {from}");
@@ -184,7 +184,7 @@ fn addresses(host: &Host, run: &str) -> String {
     lines.join("\n")
 }
 
-/// Sends Ethernet frames from the addresses of servers to each tunnel of a host, over UDP from an
+/// Sends Ethernet frames with the addresses of servers to each tunnel of a host, over UDP from an
 /// ordinary socket.
 const FORGE: &str = "
 import socket, sys
@@ -200,7 +200,7 @@ for vni in range(4096, 4104):
             pass
 ";
 
-/// Forges frames from four servers at 8 tunnels in the network of `from`.
+/// Sends forged frames of four servers to 8 tunnels, from the network of `from`.
 fn forge(from: &Host, source: &str, target: &str) {
     let (pid, port) = (from.pid().to_string(), cubeyard_fabric::netlink::PORT.to_string());
     let macs = [0, 4, 8, 12].map(|server| {
@@ -228,7 +228,7 @@ fn frames_from_elsewhere_are_refused_and_told_and_move_no_address() {
     if !can_emulate("frames_from_elsewhere_are_refused_and_told_and_move_no_address") {
         return;
     }
-    // The third is no host of the run. It has a second cable to the first one.
+    // The third host is not part of the run. It has a second cable to the first one.
     let mut hosts = hosts::<3>(UNDERLAY_MTU);
     let pids = hosts.each_ref().map(|host| host.pid().to_string());
     let inside = |at: usize, words: &[&str]| {
@@ -276,7 +276,8 @@ fn frames_from_elsewhere_are_refused_and_told_and_move_no_address() {
             wait_for_refused(&mut hosts[0], 32);
         }
     }
-    // Root on the network between the hosts can pass for one of them, but moves no address.
+    // Root on the network between the hosts can forge packets of a host. They must not move any
+    // address in the tables.
     forge(&hosts[2], "10.77.0.2", "10.77.0.1");
     std::thread::sleep(std::time::Duration::from_millis(200));
     assert_eq!(addresses(&hosts[0], &run), before);
@@ -294,7 +295,7 @@ fn a_switch_may_have_parts_on_three_hosts() {
     }
     let mut hosts = hosts::<3>(UNDERLAY_MTU);
     let run = build(&mut hosts);
-    // Servers 1, 5, 9 and 13 are at one switch, and on hosts 0, 0, 1 and 2.
+    // Servers 1, 5, 9 and 13 are at one switch, on hosts 0, 0, 1 and 2.
     for (host, from, to) in [
         (0, 1, 5),
         (0, 1, 9),
@@ -345,7 +346,8 @@ fn a_fault_is_each_hosts_part_of_it() {
         host.ask("recover", json!({"run": run, "fault": "all"}));
     }
     assert!(pings(&hosts[0], &run, 0, 12, 64), "over switch <1,0> again");
-    // A cable of the other host's server is none of ours; the call is taken all the same.
+    // The cable belongs to a server of the other host. This host accepts the call, which has no
+    // effect here.
     let pulled = json!({"id": "cable", "kind": "cable-pulled", "target": {"port": [12, 1]}});
     for host in &mut hosts {
         host.ask("inject", json!({"run": run, "fault": pulled}));
@@ -369,7 +371,7 @@ fn the_next_start_removes_the_tunnels_of_a_fabric_that_was_killed() {
     hosts[1].kill_and_start_again();
     assert_eq!(names_of(&hosts[1]), "");
     assert!(!has_tunnels(&hosts[1]));
-    // The same run with the same numbers again.
+    // The same run again, with the same numbers.
     hosts[0].ask("destroy", json!({"run": run}));
     for (at, host) in hosts.iter_mut().enumerate() {
         host.build(&spread(&run, 2, at));
@@ -405,7 +407,7 @@ fn what_the_underlay_does_not_carry_is_refused() {
     assert_eq!(hosts[0].ask("probe", asked)["underlay_mtu"], 1500);
 }
 
-/// The event of a carrier that changes, as server, port and state.
+/// The next event of a changed carrier, as server, port and state.
 fn next_carrier(host: &mut Host) -> (u64, u64, bool) {
     let event = host.wait_for_event(|event| event["kind"] == "carrier");
     let number = |name: &str| event[name].as_u64().expect("a number");
@@ -419,8 +421,8 @@ fn a_cable_between_servers_of_two_hosts_carries_counts_and_breaks_as_one() {
     }
     let mut hosts = hosts::<2>(UNDERLAY_MTU);
     let run = fresh_run();
-    // In the row 0, 1, 3, 2 the first two servers are on host 0: the cable from 1 to 3 is between
-    // the hosts.
+    // In the row 0, 1, 3, 2 the first two servers are on host 0, so the cable from 1 to 3 is
+    // between the hosts.
     for (here, host) in hosts.iter_mut().enumerate() {
         let mut network = row(4, &run, "kernel", |server| server as usize / 2);
         let underlays = ["10.77.0.1", "10.77.0.2"];
@@ -441,7 +443,7 @@ fn a_cable_between_servers_of_two_hosts_carries_counts_and_breaks_as_one() {
         host.ask("inject", far.clone());
         host.ask("recover", json!({"run": run, "fault": "all"}));
     }
-    // Each host counts what its own server sends over the cable.
+    // Each host counts the traffic that its own server sends over the cable.
     for (host, (own, other)) in hosts.iter_mut().zip([("tx", "rx"), ("rx", "tx")]) {
         let mut sent = [0; 2];
         for frame in std::mem::take(&mut host.frames)
@@ -454,7 +456,7 @@ fn a_cable_between_servers_of_two_hosts_carries_counts_and_breaks_as_one() {
         }
         assert!(sent[0] > 9000 && sent[1] == 0, "{own}: {sent:?}");
     }
-    // Each host loses what its own server sends: an echo and its answer arrive in one of four.
+    // Each host drops part of what its own server sends, so one of four pings is answered.
     let lossy = json!({"id": "f", "kind": "link-loss", "target": {"link": 1}, "loss_ratio": 0.5});
     for host in &mut hosts {
         host.ask("inject", json!({"run": run, "fault": lossy}));

@@ -1,4 +1,4 @@
-//! A run's whole life over the socket: prepare, wire, frames, faults, destroy.
+//! The whole life of a run over the socket: prepare, wire, frames, faults, destroy.
 
 mod common;
 
@@ -95,7 +95,7 @@ fn a_node_that_floods_its_socket_is_named_and_holds_nobody_up() {
     assert_eq!(flood["server"], 0);
     assert!(flood["messages"].as_u64() > Some(0), "{flood}");
     let first = host.next_frame()["tick"].as_u64();
-    // Earlier ones, which came while the event did not.
+    // Drop earlier frames, which arrived while waiting for the event.
     host.frames.clear();
     let known = host.ask("inspect", json!({"run": run, "server": 3}));
     assert_eq!(known["sections"], json!([]), "others are still heard");

@@ -1,5 +1,5 @@
-//! Loss on links, with real packets: the lost share in each direction, and that lost packets count
-//! as drops. Root.
+//! Loss on links, with real packets: the share of lost packets in each direction, and that they
+//! count as drops. Root.
 #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up should fail")]
 
 mod common;
@@ -16,12 +16,12 @@ use rustix::net::sockopt::set_socket_recv_buffer_size_force;
 use serde_json::{Value, json};
 
 const PACKETS: u32 = 10_000;
-/// Control messages, which may be lost too.
+/// Control messages, some of which may be lost too.
 const OTHERS: u64 = 40;
 const LINE_BITS_PER_SEC: f64 = 1e9;
-/// Loss ratios of consecutive faults on one link.
+/// Consecutive losses of one link.
 const LOSSES: [f64; 2] = [0.2, 0.5];
-/// After the last packet and the last of its counters.
+/// Time after which no further packet or counter arrives.
 const QUIET: Duration = Duration::from_millis(250);
 
 fn socket(run: &str, server: u32) -> UdpSocket {
@@ -29,13 +29,13 @@ fn socket(run: &str, server: u32) -> UdpSocket {
     let namespace = Namespace::named(&run.server_namespace(server)).unwrap();
     let bind = || Ok(UdpSocket::bind((virtual_ip(server).unwrap(), 4000)).unwrap());
     let socket = namespace.run(bind).unwrap();
-    // A receiver that waits for a processor must not lose packets at its socket.
+    // A large buffer, so that a receiver that waits for a processor loses no packets at its socket.
     set_socket_recv_buffer_size_force(&socket, 1 << 25).unwrap();
     socket.set_read_timeout(Some(QUIET)).unwrap();
     socket
 }
 
-/// Sends packets, and returns how many arrive.
+/// Sends packets; returns how many arrive.
 fn arriving(from: &UdpSocket, to: &UdpSocket) -> u64 {
     let is_sent = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -59,7 +59,7 @@ fn arriving(from: &UdpSocket, to: &UdpSocket) -> u64 {
     })
 }
 
-/// Drops of a link since the last call, from both of its ends.
+/// Drops at both ends of a link since the last call.
 fn drops(host: &mut Host, link: usize) -> u64 {
     let latest = Instant::now() + QUIET;
     while Instant::now() < latest {
@@ -80,7 +80,7 @@ fn spec_of(family: &Value, forwarding: &str) -> Value {
     describe(family, &fresh_run(), forwarding, LINE_BITS_PER_SEC)
 }
 
-/// Servers with a cable between them, switches that are bridges, and routers; each with two servers
+/// Three networks: servers with a cable between them, bridges, and routers. Each has two servers,
 /// and a link that their packets cross from its first end to its second.
 fn networks() -> [(&'static str, Value, [u32; 2]); 3] {
     let mut servers = row(3, &fresh_run(), "kernel", |_| 0);
@@ -88,7 +88,7 @@ fn networks() -> [(&'static str, Value, [u32; 2]); 3] {
     let bcube = json!({"family": "bcube", "n": 2, "k": 0});
     let spine = json!({"family": "leaf_spine", "leaves": 2, "spines": 1, "servers_per_leaf": 1, "server_gbps": 1, "uplink_gbps": 1});
     let mut routed = spec_of(&spine, "routers");
-    // Lost hellos must not remove routes.
+    // Long enough that lost hellos do not remove routes.
     routed["settings"] = json!({"hello_secs": 5, "dead_after": 20});
     [
         ("relayed between servers", servers, [in_row(0), in_row(2)]),
@@ -97,7 +97,7 @@ fn networks() -> [(&'static str, Value, [u32; 2]); 3] {
     ]
 }
 
-/// The last link of the path loses: between servers, or between switches.
+/// Index of the link with loss, the last one of the path: between servers, or between switches.
 fn lossy_link(network: &Value) -> usize {
     let links = network["links"].as_array().unwrap();
     links.len() - 1

@@ -11,7 +11,7 @@ use common::{Container, Host, can_emulate, connect, describe, fresh_folder, fres
 use cubeyard_fabric::host::namespace;
 use serde_json::{Value, json};
 
-/// Limit between the end of its owner and the removal of a run.
+/// A run must be removed within this time after its owner has disconnected.
 const WITHIN: Duration = Duration::from_secs(6);
 
 fn bcube() -> Value {
@@ -54,7 +54,7 @@ fn a_run_ends_when_its_owner_is_killed() {
     let host = Host::start();
     let network = bcube();
     let run = network["run"].as_str().expect("a run");
-    // The owner is a separate process that is killed, so that it cannot end its runs itself.
+    // The owner is a separate process that is killed, so it cannot end its runs itself.
     let socket = host.folder().join("socket");
     let script = "import json, socket, sys, time\n\
         s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); answers = s.makefile()\n\
@@ -199,7 +199,7 @@ fn a_fabric_ends_after_the_program_that_started_it_and_its_last_run() {
     drop(caller);
     starter.kill().expect("it runs");
     starter.wait().expect("it ends");
-    // Longer than it waits for somebody.
+    // Longer than a fabric without callers stays alive.
     std::thread::sleep(Duration::from_secs(12));
     assert!(goes_on(), "it has a run");
     let mut caller = connect(&folder);

@@ -1,5 +1,5 @@
-//! Networks whose switches are routers, in the kernel (root): who is reached, by which path, with
-//! and without failures.
+//! Networks whose switches are routers, in the kernel (root): which servers are reachable, by which
+//! path, with and without failures.
 
 #[path = "../../topology/tests/cases.rs"]
 mod cases;
@@ -66,8 +66,8 @@ impl Routed {
             let bind = || UdpSocket::bind((address(server), PORT));
             let mut bound = bind();
             let latest = Instant::now() + Duration::from_secs(2);
-            // A process that another test starts has a copy of a closed socket until it executes
-            // its program.
+            // A process that another test has forked keeps a copy of a closed socket until it calls
+            // exec.
             while matches!(&bound, Err(error) if error.kind() == ErrorKind::AddrInUse)
                 && Instant::now() < latest
             {
@@ -81,8 +81,8 @@ impl Routed {
         })
     }
 
-    /// Pairs of servers between which nothing arrives, among some: neither of two datagrams. On a
-    /// busy machine one may come too late.
+    /// Pairs of these servers between which both of two datagrams are lost. Two, since one may be
+    /// late on a busy machine.
     fn lost(&self, servers: &[u32]) -> Vec<(u32, u32)> {
         let sockets: BTreeMap<u32, UdpSocket> = servers
             .iter()
@@ -148,10 +148,11 @@ impl Routed {
         self.host.ask("recover", json!({"run": self.run, "fault": "all"}));
     }
 
-    /// Waits until the tables are these, or are no longer these.
+    /// Waits until the tables equal these, or until they differ.
     fn wait_for_tables(&self, tables: &[[Value; 3]], equal: bool) {
         let deadline = Instant::now() + Duration::from_secs(10);
-        // Three programs a node: up to the first that differs, and not all the time.
+        // Each node takes three programs, so compare only up to the first difference, and pause in
+        // between.
         while (0..)
             .zip(tables)
             .all(|(node, tables)| self.tables_of(node) == *tables)
@@ -167,8 +168,8 @@ fn address(server: u32) -> Ipv4Addr {
     virtual_ip(server).expect("an address")
 }
 
-/// The ids of the switches that a packet passes, as `traceroute` finds them: from whom its time to
-/// live is exceeded.
+/// The ids of the switches on a packet's path, found as by `traceroute`: the senders of
+/// time-exceeded errors.
 fn trace(network: &Routed, source: u32, destination: u32, flow: u16) -> Vec<u32> {
     network.within(source, || {
         let socket = UdpSocket::bind((address(source), 40_000 + flow)).expect("a port");
@@ -184,7 +185,7 @@ fn trace(network: &Routed, source: u32, destination: u32, flow: u16) -> Vec<u32>
                 sent.expect("a route");
                 next_error(&errors)
             };
-            // A busy machine may take its time.
+            // On a busy machine an answer may be late.
             let (kind, from) = (0..5).find_map(ask).expect("an answer");
             match kind {
                 11 => path.push(switch_of(from).expect("the address of a router")),
@@ -209,7 +210,7 @@ fn icmp_socket() -> std::os::fd::OwnedFd {
     socket
 }
 
-/// Type and sender of the next ICMP error; `None` where none comes.
+/// Type and sender of the next ICMP error; `None` if none arrives.
 fn next_error(socket: &std::os::fd::OwnedFd) -> Option<(u8, Ipv4Addr)> {
     let mut bytes = [0; 256];
     let (_, length) = rustix::net::recv(socket, &mut bytes, rustix::net::RecvFlags::empty()).ok()?;
@@ -240,7 +241,7 @@ fn every_server_reaches_every_other_in_each_family() {
         assert_eq!(network.lost(&network.all_servers()), [], "{spec}");
         let nodes = network.topology.node_count() as usize;
         let destroyed = network.host.ask("destroy", json!({"run": network.run}));
-        // The common namespace of bridges exists too.
+        // The namespace of bridges exists too, and counts.
         assert_eq!(destroyed["removed"], nodes + 1, "{spec}");
         let prefix = format!("cy-{}", &network.run[..8]);
         assert_eq!(namespace::names_with_prefix(&prefix), Vec::<String>::new());
@@ -355,7 +356,7 @@ fn routed_around(spec: &str) {
         assert_eq!(network.lost(&servers), [], "after {fault}");
         assert_eq!(network.tables(), first, "after {fault}");
     }
-    // A server that is off is lost alone, and comes back.
+    // Only the server that is off is lost, and it returns.
     network.inject(&json!({"id": "f", "kind": "server-off", "target": {"server": 2}}));
     let others: Vec<u32> = servers.iter().copied().filter(|&server| server != 2).collect();
     assert_eq!(network.lost(&others), []);
@@ -408,7 +409,7 @@ fn what_is_silent_is_found_by_hellos_and_mended_on_both_sides() {
     for fault in &faults[..short_or_long(2, faults.len())] {
         network.inject(fault);
         network.wait_for_tables(&first, false);
-        // A switch's links are found within one round of each other.
+        // All links of a switch are detected as dead within one round.
         std::thread::sleep(Duration::from_millis(200));
         assert_eq!(network.lost(&servers), [], "{fault}");
         network.recover();

@@ -1,4 +1,4 @@
-//! Processes and runs of other users: a caller cannot touch them.
+//! Processes and runs of other users, which a caller must not affect.
 
 mod common;
 
@@ -19,7 +19,7 @@ const NOBODY: u32 = 65_534;
 struct Stranger(Child);
 
 impl Stranger {
-    /// Starts it with these words of an environment.
+    /// Starts the process with these environment variables.
     fn start(environment: &[(&str, &str)]) -> Stranger {
         let script = "ip link add theirs type veth peer other && ip link set theirs up && ip link set other up && \
             exec sleep 120";
@@ -46,7 +46,7 @@ impl Stranger {
         name.trim().to_owned()
     }
 
-    /// Its interfaces but loopback, as `ip link` shows them.
+    /// Its interfaces except loopback, as `ip link` shows them.
     fn links(&self) -> String {
         let shown = Command::new("nsenter")
             .args(["--net", "--target", &self.pid().to_string(), "ip", "-o", "link"])
@@ -164,7 +164,7 @@ fn a_container_with_a_network_of_others_is_not_wired() {
     );
 }
 
-/// A hierarchy of control groups in which this process may make some.
+/// A hierarchy of control groups in which this process can create some.
 const HIERARCHIES: [&str; 2] = ["/sys/fs/cgroup/pids", "/sys/fs/cgroup"];
 
 #[test]
@@ -213,7 +213,7 @@ fn only_pods_of_the_run_are_isolated_and_wired() {
     }
 }
 
-/// A caller that is another user than root.
+/// A caller whose user is not root.
 struct OtherUser {
     process: Child,
     requests: ChildStdin,
@@ -222,7 +222,7 @@ struct OtherUser {
 
 impl OtherUser {
     fn connect(socket: &Path) -> OtherUser {
-        // Frames of a subscription come between the answers.
+        // Frames of a subscription arrive between the answers.
         let script = "import json, os, socket, sys\nos.setgroups([]); os.setgid(65534); os.setuid(65534)\n\
             s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); lines = s.makefile()\n\
             for request in sys.stdin:\n    s.sendall(request.encode())\n\
@@ -323,7 +323,7 @@ fn a_user_has_nothing_of_another_users_runs() {
     host.ask("destroy", json!({"run": roots}));
 }
 
-/// The methods for the API; each further method needs a reason at `Rights::Watch`.
+/// The API's methods. Adding one needs a reason at `Rights::Watch`.
 const FOR_THE_API: [&str; 10] = [
     "probe",
     "host",

@@ -15,15 +15,15 @@ use cubeyard_fabric::host::process::Process;
 use cubeyard_fabric::host::strays::{ContainerId, each_process};
 use serde_json::{Value, json};
 
-/// A hierarchy of control groups in which this process may make some.
+/// A hierarchy of control groups in which this process can create some.
 const HIERARCHIES: [&str; 2] = ["/sys/fs/cgroup/pids", "/sys/fs/cgroup"];
 
-/// Starts a process under the name of a shim, for a container of this run, as this user.
+/// Starts a process named like a shim, for a container of this run, as this user.
 fn start_shim(folder: &Path, id: &str, run: &str, user: u32) -> Child {
     start_shim_of(folder, id, run, user, &json!({}))
 }
 
-/// The same with more in the container's description.
+/// Starts such a process with additions to the container's description.
 fn start_shim_of(folder: &Path, id: &str, run: &str, user: u32, more: &Value) -> Child {
     let bundle = folder.join(id);
     fs::create_dir_all(&bundle).expect("a folder");
@@ -79,7 +79,7 @@ fn has_ended(child: &mut Child) -> bool {
     false
 }
 
-/// The state of a process, as `/proc` has it: `S` sleeps, `T` is stopped.
+/// The state of a process in `/proc`: `S` is sleeping, `T` is stopped.
 fn state_of(child: &Child) -> String {
     let status = fs::read_to_string(format!("/proc/{}/stat", child.id())).expect("it runs");
     let rest = status.rsplit(')').next().expect("its name is in parentheses");
@@ -177,7 +177,7 @@ fn containers_of_no_run_and_of_another_one_are_no_strays() {
         start_shim(host.folder(), &faked, &run, 65_534),
         start_in(&faked_group, &another),
     ];
-    // A group of the same name in another place is no proof either.
+    // A group with the same name at another place is no proof either.
     let elsewhere = faked_group
         .parent()
         .expect("a parent")
@@ -231,6 +231,6 @@ fn containers_of_a_run_that_another_fabric_has_are_no_strays() {
 fn end(child: &mut Child) {
     child.kill().expect("it runs");
     child.wait().expect("it ends");
-    // The kernel needs a moment to empty its group.
+    // The kernel needs a moment to empty the process's group.
     std::thread::sleep(Duration::from_millis(50));
 }

@@ -1,4 +1,4 @@
-//! Shared helpers of tests: networks of families, and checks of this machine's features.
+//! Shared helpers of tests: networks of topology families, and checks of this machine's features.
 
 #![allow(dead_code, reason = "each test uses its part of it")]
 
@@ -13,7 +13,7 @@ use cubeyard_fabric::network::Network;
 use cubeyard_topology::{Topology, TopologySpec};
 use serde_json::{Value, json};
 
-/// The description of a whole family's network, as the backend makes it.
+/// The description of the network of a whole topology, as the backend makes it.
 pub fn describe(spec: &Value, run: &str, forwarding: &str, rate_bits_per_sec: f64) -> Value {
     let topology = Topology::build(&TopologySpec::from_json(spec).expect("a spec")).expect("a topology");
     let links = topology.links();
@@ -34,8 +34,8 @@ pub fn describe(spec: &Value, run: &str, forwarding: &str, rate_bits_per_sec: f6
         "forwarding": forwarding, "seed": 1, "servers": servers, "switches": switches, "links": links})
 }
 
-/// Protocol and forwarding: `none` for servers that forward nothing, `routers` for those whose
-/// switches are routers, `portland` for those whose switches are chips.
+/// Protocol and forwarding by a short name: `none` for servers that forward nothing, `routers`
+/// where switches are routers, `portland` where switches are chips.
 fn behaviour(forwarding: &str) -> (&str, Option<&str>) {
     match forwarding {
         "none" => ("none", None),
@@ -52,9 +52,9 @@ pub fn bcube(n: u32, k: u32, run: &str) -> Network {
 }
 
 /// A network of servers in a row, each with a cable to the next. They are servers of a BCube with
-/// two digits a level, in the order of a Gray code: each differs from the next at one level, whose
-/// ports the cable joins. `host_of` gives the host of the server at a place. See [`in_row`] for
-/// their ids.
+/// two digits per level, in the order of a Gray code: neighbours differ at one level, whose ports
+/// the cable joins. `host_of` returns the host of the server at a position. See [`in_row`] for the
+/// ids.
 pub fn row(servers: u32, run: &str, forwarding: &str, host_of: impl Fn(u32) -> usize) -> Value {
     let described: Vec<Value> = (0..servers)
         .map(|at| json!({"id": in_row(at), "name": format!("s{at}"), "host": host_of(at)}))
@@ -70,26 +70,26 @@ pub fn row(servers: u32, run: &str, forwarding: &str, host_of: impl Fn(u32) -> u
         "protocol": protocol, "forwarding": forwarding, "seed": 1, "servers": described, "links": links})
 }
 
-/// The id of the server at a place of a row.
+/// The id of the server at a position of a row.
 pub fn in_row(at: u32) -> u32 {
     at ^ (at >> 1)
 }
 
 /// A process in a separate network namespace, as in a container. Its node does not use the network,
-/// so that the test can.
+/// so that tests can.
 pub struct Container(Child);
 
-/// As an engine starts a server's container: mounts its folder, then starts its program.
+/// Starts a server's container as an engine does: mounts its folder, then starts its program.
 const AS_IN_A_CONTAINER: &str = "mount -t tmpfs tmpfs /run && mkdir /run/cubeyard && mount --bind \"$1\" /run/cubeyard && \
     mount -o remount,bind,ro /run/cubeyard && exec \"$2\" --socket \"$1/fabric.sock\"";
 
 impl Container {
-    /// Starts it with this folder of a server, and waits until it sees it.
+    /// Starts a process with this folder of a server, and waits until it sees the folder.
     pub fn start(folder: &Path) -> Container {
         Container::start_for(folder, "")
     }
 
-    /// The same with the mark of a run.
+    /// Starts a process as [`Container::start`] does, with the mark of a run.
     pub fn start_for(folder: &Path, run: &str) -> Container {
         let child = Command::new("unshare")
             .args(["--net", "--mount", "sh", "-c", AS_IN_A_CONTAINER, "container"])
@@ -110,12 +110,12 @@ impl Container {
         Container(child)
     }
 
-    /// Its process.
+    /// Process id of the container.
     pub fn pid(&self) -> u32 {
         self.0.id()
     }
 
-    /// Whether its process has ended.
+    /// Whether the container's process has ended.
     pub fn has_ended(&mut self) -> bool {
         matches!(self.0.try_wait(), Ok(Some(_)))
     }
@@ -139,19 +139,19 @@ const APART: [&str; 7] = [
     "apart",
 ];
 
-/// A running fabric and a connection to it. Dropping it ends the fabric gently, which removes all
-/// it made.
+/// A running fabric with a connection to it. Dropping it ends the fabric gently, so that it removes
+/// everything it made.
 pub struct Host {
     child: Child,
     folder: PathBuf,
     stream: BufReader<UnixStream>,
     calls: u64,
-    /// Frames that came while waiting for answers.
+    /// Frames that arrived while waiting for answers.
     pub frames: Vec<Value>,
 }
 
-/// Whether tests that create networks can run; prints the reason where they cannot. In CI they must
-/// run.
+/// Whether this machine can run tests that create networks; prints the reason if not. In CI they
+/// must run.
 pub fn can_emulate(test: &str) -> bool {
     let tried = cubeyard_fabric::host::probe::try_without_chips();
     if let Err(error) = &tried {
@@ -164,7 +164,7 @@ pub fn can_emulate(test: &str) -> bool {
     tried.is_ok()
 }
 
-/// A run id that no other test, and no other run of the tests, uses.
+/// A run id that no other test, and no other test process, uses.
 pub fn fresh_run() -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let count = COUNT.fetch_add(1, Ordering::SeqCst);
@@ -179,17 +179,17 @@ pub fn fresh_run() -> String {
     )
 }
 
-/// A folder of our own, short enough for sockets.
+/// A separate folder for the test, with a path short enough for sockets.
 pub fn fresh_folder() -> PathBuf {
     std::env::temp_dir().join(format!("cyf-{}", fresh_run()))
 }
 
-/// The node that leaves the network to the test.
+/// The node that does not use the network, so that the test can.
 pub fn silent_node() -> PathBuf {
     PathBuf::from(env!("CARGO_BIN_EXE_cubeyard-silent-node"))
 }
 
-/// Starts a fabric on a folder; its socket is in there too. `before` are the words of a program
+/// Starts a fabric on a folder, which also gets its socket. `before` are the words of a program
 /// that starts it.
 pub fn spawn_fabric(folder: &Path, node: &Path, before: &[&str]) -> Child {
     spawn_for(folder, node, before, &[])
@@ -225,25 +225,26 @@ pub fn connect(folder: &Path) -> UnixStream {
 }
 
 impl Host {
-    /// Starts a fabric with nodes that leave the network to the test.
+    /// Starts a fabric with nodes that do not use the network, so that the test can.
     pub fn start() -> Host {
         Host::start_in(fresh_folder())
     }
 
-    /// The same on a folder that may hold what another fabric left.
+    /// Starts a fabric on a folder that may contain leftovers of another fabric.
     pub fn start_in(folder: PathBuf) -> Host {
         Host::start_with(folder, &[])
     }
 
-    /// The same as if on a separate machine: with its own network and its own names of namespaces.
+    /// Starts a fabric as if on a separate machine, with its own network and its own names of
+    /// namespaces.
     pub fn start_apart(folder: PathBuf) -> Host {
         Host::start_with(folder, &APART)
     }
 
-    /// Kills the fabric of [`Host::start_apart`] and starts another on what it left, on the same
-    /// machine.
+    /// Kills the fabric of [`Host::start_apart`], and starts another one on its leftovers, on the
+    /// same machine.
     pub fn kill_and_start_again(&mut self) {
-        // This process keeps the machine's namespaces alive while no fabric runs.
+        // This process keeps the machine's namespaces alive while there is no fabric.
         let mut holder = Command::new("nsenter")
             .args(["-m", "-n", "-t", &self.pid().to_string(), "sleep", "60"])
             .spawn()
@@ -259,7 +260,7 @@ impl Host {
         let _ = holder.wait();
     }
 
-    /// Starts one that serves the user `uid`, too, and has a socket `api`.
+    /// Starts a fabric that also serves the user `uid`, and has the socket `api`.
     pub fn start_for(uid: u32) -> Host {
         let folder = fresh_folder();
         let api = folder.join("api").display().to_string();
@@ -284,7 +285,7 @@ impl Host {
         }
     }
 
-    /// Sends a request and waits for the answer: a result, or an error document.
+    /// Sends a request and waits for the answer: a result or an error document.
     pub fn call(&mut self, method: &str, params: &Value) -> Result<Value, Value> {
         self.calls += 1;
         let request = json!({"id": self.calls, "method": method, "params": params});
@@ -303,7 +304,7 @@ impl Host {
         }
     }
 
-    /// The same where no error is expected.
+    /// Sends a request whose answer must be a result, and returns it.
     #[allow(clippy::needless_pass_by_value, reason = "callers write json! in place")]
     pub fn ask(&mut self, method: &str, params: Value) -> Value {
         let answer = self.call(method, &params);
@@ -316,7 +317,7 @@ impl Host {
         line["frame"].take()
     }
 
-    /// Waits for a frame with an event that `wanted` accepts, and returns the event.
+    /// Waits for a frame with an event that `wanted` accepts; returns the event.
     pub fn wait_for_event(&mut self, wanted: impl Fn(&Value) -> bool) -> Value {
         for _ in 0..100 {
             let frame = self.next_frame();
@@ -336,7 +337,7 @@ impl Host {
         run
     }
 
-    /// The fabric's process.
+    /// Process id of the fabric.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }

@@ -1,7 +1,7 @@
 //! A node for tests: reports that it is ready, answers inspections, and does not use the network
 //! otherwise.
 //!
-//! It returns the messages that it receives as events, so that a test sees them in the frames.
+//! It reports received messages as events, so that a test sees them in the frames.
 
 use std::path::PathBuf;
 
@@ -11,10 +11,10 @@ use rustix::net::{
 };
 use serde_json::{Value, json};
 
-/// A run of this seed has a first server that never stops talking once it is ready.
+/// In a run with this seed, the first server's node sends messages without end once it is ready.
 const FLOODING_SEED: u64 = 666;
 
-/// Nodes of a run of this seed do not answer the first inspection.
+/// In a run with this seed, nodes do not answer the first inspection.
 const DEAF_SEED: u64 = 667;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
