@@ -9,13 +9,13 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 use cubeyard_topology::NodeId;
 
-/// Bits of the network `10.0.0.0/8` that virtual addresses are in.
+/// Prefix length of the network of virtual addresses, `10.0.0.0/8`.
 pub const VIRTUAL_PREFIX_BITS: u8 = 8;
-/// Bits of the network `100.(64 + port).0.0/16` that the addresses of one level's ports are in.
+/// Prefix length of the network of the ports with one number, `100.(64 + port).0.0/16`.
 pub const PORT_PREFIX_BITS: u8 = 16;
-/// The greatest server id that both kinds of address can name.
+/// The greatest server id for which both kinds of addresses exist.
 pub const MAX_SERVER: NodeId = 65_533;
-/// Ports of a server that have their own network: `100.64.0.0/10`.
+/// Number of ports of a server that have a network each, within `100.64.0.0/10`.
 pub const MAX_PORTS: u8 = 64;
 
 /// The greatest id of a switch that has an address, in `172.16.0.0/12`.
@@ -30,7 +30,7 @@ pub fn virtual_ip(server: NodeId) -> Option<Ipv4Addr> {
     (server <= MAX_SERVER).then(|| Ipv4Addr::from_bits(VIRTUAL_NETWORK + server + 1))
 }
 
-/// The server of a virtual address, whether or not the network has that server.
+/// The server of a virtual address, even if the network has no such server.
 pub fn server_of(ip: Ipv4Addr) -> Option<NodeId> {
     let server = ip.to_bits().checked_sub(VIRTUAL_NETWORK + 1)?;
     (server <= MAX_SERVER).then_some(server)
@@ -61,7 +61,7 @@ pub fn switch_ip(switch: NodeId) -> Option<Ipv4Addr> {
     (switch <= MAX_SWITCH).then(|| Ipv4Addr::from_bits(SWITCH_NETWORK + switch + 1))
 }
 
-/// The switch of a router's address, whether or not the network has it.
+/// The switch of a router's address, even if the network has no such switch.
 pub fn switch_of(ip: Ipv4Addr) -> Option<NodeId> {
     let switch = ip.to_bits().checked_sub(SWITCH_NETWORK + 1)?;
     (switch <= MAX_SWITCH).then_some(switch)
@@ -85,30 +85,30 @@ pub fn vnic_mac(server: NodeId) -> [u8; 6] {
     port_mac(server, 0xff)
 }
 
-/// Bits of the network that all segments are in.
+/// First bits of all segment addresses.
 const SEGMENT_NETWORK: u128 = 0xfd63_7962 << 96;
-/// Bits of a segment address for the ToR from which a relay is entered, and for ToR and relay
-/// together.
+/// Prefix lengths of segment addresses: by the ToR from which a relay is entered, and by this ToR
+/// and the relay.
 pub const SEGMENT_PREFIX_BITS: [u8; 2] = [64, 96];
 
-/// The address by which a detour names a relay: the ToR that it is entered from, the relay, the ToR
-/// that it sends to. `[subways §6, RFC 8986]`
+/// A detour's address for a relay: the ToR before it, the relay, the ToR after it. `[subways §6,
+/// RFC 8986]`
 pub fn segment(from: NodeId, relay: NodeId, to: NodeId) -> Ipv6Addr {
     let [from, relay, to] = [from, relay, to].map(u128::from);
     Ipv6Addr::from_bits(SEGMENT_NETWORK | from << 64 | relay << 32 | to)
 }
 
-/// The address by which a detour names the ToR at which it ends.
+/// A detour's address for the ToR at its end.
 pub fn exit_segment(tor: NodeId) -> Ipv6Addr {
     segment(tor, NodeId::MAX, NodeId::MAX)
 }
 
-/// The address by which a detour names the server that it ends at, and the ToR that it comes from.
+/// A detour's address for the server at its end, with the ToR before it.
 pub fn arrival_segment(from: NodeId, server: NodeId) -> Ipv6Addr {
     segment(from, server, NodeId::MAX)
 }
 
-/// The address that a node's detours are sent from.
+/// The source address of a node's detours.
 pub fn detour_source(node: NodeId) -> Ipv6Addr {
     segment(NodeId::MAX, NodeId::MAX, node)
 }

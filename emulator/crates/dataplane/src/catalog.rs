@@ -1,6 +1,6 @@
-//! The catalogue: every protocol that servers can run, and every way of forwarding its packets. A
-//! protocol is one folder beside this file, one folder in `bpf/` if the kernel forwards for it, and
-//! one entry here.
+//! The catalogue: every protocol that servers can run, and every kind of forwarding for its
+//! packets. A protocol is one folder next to this file, one folder in `bpf/` if the kernel forwards
+//! its packets, and one entry here.
 //!
 //! Protocol (the decisions) and forwarding (the movement of packets) are independent: an entry
 //! lists the forwardings that support the protocol.
@@ -34,102 +34,102 @@ pub enum SwitchKind {
     Chip,
 }
 
-/// Whether the servers of a topology can run a protocol.
+/// Checks whether a topology can run a protocol.
 pub type CheckSpec = fn(&TopologySpec) -> Result<(), ConfigurationError>;
-/// Makes a server's protocol.
+/// Creates the protocol of a server.
 pub type MakeProtocol = fn(&Configuration, Time) -> Result<Box<dyn Protocol>, ConfigurationError>;
-/// Makes a server's forwarding in user space.
+/// Creates the forwarding of a server in user space.
 pub type MakeForwarding = fn(&Configuration) -> Result<Box<dyn Forwarding>, ConfigurationError>;
 
 /// A protocol of the catalogue.
 #[derive(Clone, Copy)]
 pub struct ProtocolEntry {
-    /// Its name on every wire.
+    /// Name in documents and messages.
     pub name: &'static str,
-    /// Its name for people.
+    /// Name for users.
     pub title: &'static str,
     /// A one-sentence description for users.
     pub description: &'static str,
-    /// Families of topologies whose servers it is the default for.
+    /// Topology families for which this is the default protocol.
     pub families: &'static [&'static str],
-    /// Length of its header in bytes; the virtual network card's MTU is a port's MTU minus this.
+    /// Length of the header in bytes. The MTU of the virtual network card is a port's MTU minus
+    /// this.
     pub header_bytes: u32,
-    /// The format of its header; `None` if it has none.
+    /// Format of the header; `None` without a header.
     pub header: Option<HeaderFormat>,
-    /// Ports of a server.
+    /// Maximum number of ports of a server.
     pub max_ports: u8,
-    /// The most ports of a switch that it can address.
+    /// Maximum number of ports of a switch.
     pub max_switch_ports: u32,
-    /// Addresses that a server's applications have.
+    /// Number of addresses of a server's applications.
     pub addresses_per_server: u8,
-    /// The kind of its switches.
+    /// The kind of switches in its networks.
     pub switches: SwitchKind,
     /// The software of switches that are chips; `None` for other switches.
     pub chips: Option<ChipSwitches>,
     /// Whether servers can be gateways to an external network.
     pub gateways: bool,
-    /// Whether it moves flows by load.
+    /// Whether the protocol moves flows by load.
     pub adapts: bool,
-    /// Name of the routing scheme that predicts it.
+    /// Name of the routing scheme that predicts its paths.
     pub routing: &'static str,
     /// The settings of the protocol.
     pub settings: &'static [Setting],
     /// The services that every server hosts.
     pub services: &'static [ServiceEntry],
-    /// Whether the servers of a topology can run it.
+    /// Checks whether a topology can run the protocol.
     pub check: CheckSpec,
-    /// Makes it; `None` where servers have no protocol and switches alone carry packets.
+    /// Creates the protocol; `None` if servers have none and only switches forward packets.
     pub protocol: Option<MakeProtocol>,
-    /// The supported forwardings of its packets; empty if servers forward nothing.
+    /// The forwardings that support it; empty if servers forward nothing.
     pub forwardings: &'static [ForwardingEntry],
-    /// Largest subnetwork around a server that a slice can name by its order; `None` where the
-    /// family has none.
+    /// Largest level of a subnetwork around a server that can be a slice; `None` if the family has
+    /// no such slices.
     pub slice_around_max_k: Option<u32>,
 }
 
-/// Name of the programs in the kernel.
+/// Name of the forwarding by programs in the kernel.
 pub const KERNEL: &str = "kernel";
-/// Name of the protocol's own code in user space.
+/// Name of the forwarding by the protocol's own code in user space.
 pub const SOFTWARE: &str = "software";
-/// Name of a switching chip's tables in the kernel.
+/// Name of the forwarding by a switching chip's tables in the kernel.
 pub const CHIP: &str = "serverswitch";
-/// Name of the same tables in user space.
+/// Name of the forwarding by a switching chip's tables in user space.
 pub const CHIP_SOFTWARE: &str = "serverswitch-software";
 
-/// A way of forwarding packets.
+/// A kind of forwarding for packets.
 #[derive(Clone, Copy)]
 pub struct ForwardingEntry {
-    /// Its name on every wire.
+    /// Name in documents and messages.
     pub name: &'static str,
     /// Where packets are forwarded.
     pub kind: ForwardingKind,
-    /// Its name for people.
+    /// Name for users.
     pub title: &'static str,
     /// The tables of the forwarding.
     pub tables: &'static [TableSchema],
-    /// The entries that follow from a server's own place alone.
+    /// The entries that follow from a server's position.
     pub own_entries: OwnEntries,
     /// Creates the checks of a run's tables.
     pub rules: MakeRules,
     /// Whether all servers of a run must be on one host.
     pub one_host: bool,
-    /// The program of each server, where users can give another one.
+    /// The default program of each server; `None` if users cannot replace it.
     pub program: Option<ServerProgram>,
 }
 
-/// A program that decides about packets, the same text for every server.
+/// A program that decides about packets. Its text is the same for every server.
 #[derive(Clone, Copy)]
 pub struct ServerProgram {
-    /// The program that runs if the user gives none.
+    /// The default program, used unless the user gives one.
     pub own: &'static str,
-    /// The program that runs instead if queues notify sources of congestion; `None` if that is not
-    /// supported.
+    /// The default program with congestion notification; `None` if that is not supported.
     pub marked: Option<&'static str>,
     /// Returns the errors in a user's program for a server.
     pub check: fn(&Configuration, &str) -> Result<(), Vec<Flaw>>,
 }
 
-/// Longest text of a program that a run takes, in bytes: it goes to each server in one message.
+/// Longest text of a user's program in bytes: it must fit one message to each server.
 pub const MAX_PROGRAM_BYTES: usize = 16 * 1024;
 
 /// Where packets are forwarded.
@@ -144,17 +144,17 @@ pub enum ForwardingKind {
 /// The tables of a protocol's own forwarding.
 #[derive(Clone, Copy)]
 pub struct OwnForwarding {
-    /// The same as in [`ForwardingEntry`].
+    /// As in [`ForwardingEntry`].
     pub tables: &'static [TableSchema],
-    /// The same as in [`ForwardingEntry`].
+    /// As in [`ForwardingEntry`].
     pub own_entries: OwnEntries,
-    /// The same as in [`ForwardingEntry`].
+    /// As in [`ForwardingEntry`].
     pub rules: MakeRules,
 }
 
 impl ForwardingEntry {
-    /// A protocol's own programs in the kernel, an object of `bpf/` with programs of the usual
-    /// names.
+    /// Forwarding by the protocol's own programs in the kernel: an object of `bpf/` with programs
+    /// of the usual names.
     pub const fn in_kernel(object: &'static [u8], own: OwnForwarding) -> ForwardingEntry {
         let kind = ForwardingKind::Kernel(KernelObject {
             bytes: object,
@@ -165,12 +165,12 @@ impl ForwardingEntry {
         own.by(KERNEL, "Kernel (eBPF)", kind)
     }
 
-    /// A protocol's own code in user space.
+    /// Forwarding by the protocol's own code in user space.
     pub const fn in_user_space(make: MakeForwarding, own: OwnForwarding) -> ForwardingEntry {
         own.by(SOFTWARE, "User space", ForwardingKind::Software(make))
     }
 
-    /// The table of that name.
+    /// The table with this name.
     pub fn table(&self, name: &str) -> Option<&'static TableSchema> {
         self.tables.iter().find(|schema| schema.name == name)
     }
@@ -192,7 +192,7 @@ impl OwnForwarding {
 }
 
 impl ProtocolEntry {
-    /// The forwarding of that name.
+    /// The forwarding with this name.
     pub fn forwarding(&self, name: &str) -> Option<&'static ForwardingEntry> {
         self.forwardings.iter().find(|forwarding| forwarding.name == name)
     }
@@ -210,7 +210,7 @@ impl std::fmt::Debug for ProtocolEntry {
     }
 }
 
-/// Switches alone carry packets; servers have one port and no protocol.
+/// The entry without a protocol: only switches carry packets, and servers have one port.
 pub const NONE: ProtocolEntry = ProtocolEntry {
     name: "none",
     title: "Switching only",
@@ -234,7 +234,8 @@ pub const NONE: ProtocolEntry = ProtocolEntry {
     slice_around_max_k: None,
 };
 
-/// Switches are routers and carry IP packets as they are; servers spread flows over their ports.
+/// The entry for routed networks: switches are routers for plain IP packets, and servers spread
+/// flows over their ports.
 pub const ROUTED: ProtocolEntry = ProtocolEntry {
     name: "ip",
     title: "IP routing",
@@ -281,7 +282,7 @@ pub const HELLOS: [Setting; 2] = [
     },
 ];
 
-/// Settings of routers, and of servers next to them.
+/// Settings of routers, and of the servers connected to them.
 const ROUTERS: [Setting; 3] = [
     HELLOS[0],
     HELLOS[1],
@@ -299,7 +300,8 @@ const ROUTERS: [Setting; 3] = [
     },
 ];
 
-/// Every protocol, in the order of the menus: the first one that supports a family is its default.
+/// All protocols in the order of the menus. The first one that supports a family is the family's
+/// default.
 pub const PROTOCOLS: &[ProtocolEntry] = &[
     bcube::ENTRY,
     camcube::ENTRY,
@@ -310,12 +312,12 @@ pub const PROTOCOLS: &[ProtocolEntry] = &[
     echo::ENTRY,
 ];
 
-/// The protocol of that name.
+/// The protocol with this name.
 pub fn protocol(name: &str) -> Option<&'static ProtocolEntry> {
     PROTOCOLS.iter().find(|entry| entry.name == name)
 }
 
-/// The protocol that a family's servers run by default.
+/// The default protocol of a family's servers.
 pub fn default_protocol(family: &str) -> Option<&'static ProtocolEntry> {
     PROTOCOLS.iter().find(|entry| entry.families.contains(&family))
 }

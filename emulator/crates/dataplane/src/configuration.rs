@@ -10,22 +10,22 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 use crate::address::{port_mac, virtual_ip};
 use crate::settings::Given;
 
-/// A server's place in its network.
+/// The configuration of one server.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Configuration {
     /// The id of this server.
     pub server: NodeId,
-    /// The topology, of which the run may be a slice.
+    /// The topology; the run may be a slice of it.
     #[serde(deserialize_with = "read_spec")]
     pub spec: TopologySpec,
-    /// The servers of the run; `None` for all of the topology's.
+    /// The servers of the run; `None` if the run has all servers of the topology.
     #[serde(default)]
     pub present: Option<Vec<NodeId>>,
     /// The servers that are gateways to an external network `[bcube §5.3]`.
     #[serde(default)]
     pub gateways: Vec<NodeId>,
-    /// The ports that are cabled, in order.
+    /// The ports with cables, in order.
     pub ports: Vec<Port>,
     /// Interface number of the virtual network card.
     pub virtual_nic: u32,
@@ -36,7 +36,7 @@ pub struct Configuration {
     /// The protocol's settings, by name.
     #[serde(default)]
     pub settings: Given,
-    /// Seed of everything left to chance.
+    /// Seed of all random choices.
     #[serde(default)]
     pub seed: u64,
 }
@@ -47,7 +47,7 @@ fn read_spec<'de, D: Deserializer<'de>>(deserializer: D) -> Result<TopologySpec,
 }
 
 impl Configuration {
-    /// The address that the server's applications use; `0.0.0.0` for an id that has none.
+    /// The address that the server's applications use; `0.0.0.0` for an id without an address.
     pub fn ip(&self) -> Ipv4Addr {
         virtual_ip(self.server).unwrap_or(Ipv4Addr::UNSPECIFIED)
     }
@@ -58,7 +58,7 @@ impl Configuration {
     }
 }
 
-/// A port and who can be reached by it in one hop.
+/// A port, with the servers that are one hop away through it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Port {
@@ -94,12 +94,12 @@ impl NeighbourAddress {
 /// All servers of a run.
 #[derive(Clone, Debug)]
 pub struct RunPlan {
-    /// Every server's place, in the order of the run's description. All have the same topology and
-    /// settings.
+    /// Every server's configuration, in the order of the run's description. All have the same
+    /// topology and settings.
     pub servers: Vec<Configuration>,
 }
 
-/// A time in seconds as a duration. Settings that were checked fit.
+/// Converts seconds to a duration. Settings that were checked are in range.
 pub fn secs(value: f64) -> Duration {
     Duration::from_secs_f64(value)
 }

@@ -3,9 +3,9 @@
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-/// Ports of a server that are counted apart.
+/// Number of ports of a server with separate counters.
 pub const PORTS: usize = 8;
-/// Flows that are remembered per server; the least recently used one is forgotten first.
+/// Maximum number of flows with counters per server; the least recently used one is removed first.
 pub const FLOWS: usize = 4096;
 
 /// The data that a flow has sent: value of `flow_counts`, byte for byte `struct cy_flow_count`.
@@ -13,19 +13,19 @@ pub const FLOWS: usize = 4096;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct FlowCount {
-    /// Packets; a super-packet counts as the packets in it.
+    /// Number of packets; each segment of a super-packet counts.
     pub packets: u64,
     /// Bytes of the packets without the protocol's header.
     pub bytes: u64,
-    /// 1 once user space has been notified of the flow; after the entry is removed, the next packet
-    /// notifies it again.
+    /// 1 once user space has been notified of the flow. After the entry is removed, the next packet
+    /// causes another notice.
     pub announced: u32,
     /// Path of the latest packet; 0 where paths have no numbers.
     pub path_id: u32,
 }
 
-/// The traffic of a server: the one entry of `traffic` on each CPU, byte for byte
-/// `struct cy_traffic`. Bytes are without the protocol's header.
+/// The traffic of a server: the only entry of `traffic` on each CPU, byte for byte `struct
+/// cy_traffic`. Bytes exclude the protocol's header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct Traffic {
@@ -33,7 +33,7 @@ pub struct Traffic {
     pub own_packets: u64,
     /// Bytes of these packets.
     pub own_bytes: u64,
-    /// Packets relayed for others.
+    /// Packets relayed for other servers.
     pub relayed_packets: u64,
     /// Bytes of these packets.
     pub relayed_bytes: u64,
@@ -41,8 +41,8 @@ pub struct Traffic {
     pub delivered_packets: u64,
     /// Bytes of these packets.
     pub delivered_bytes: u64,
-    /// Notices that user space did not get: too many at a time, or the ring was full.
+    /// Notices that user space missed because of the rate limit or a full ring.
     pub notices_suppressed: u64,
-    /// Packets sent out of each port, own and relayed, before its queue drops any.
+    /// Packets sent by each port, own and relayed, including those that its queue drops.
     pub sent_packets: [u64; PORTS],
 }

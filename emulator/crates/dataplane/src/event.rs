@@ -1,6 +1,6 @@
 //! Events of a protocol for the event log. Forwarding does not need them.
 //!
-//! They are serialized in this form: `kind` in kebab-case, fields in snake_case.
+//! JSON form: `kind` in kebab-case, fields in snake_case.
 
 use cubeyard_topology::NodeId;
 use serde::{Deserialize, Serialize};
@@ -8,25 +8,25 @@ use serde::{Deserialize, Serialize};
 use crate::flow::Flow;
 use crate::inspection::{Cell, ColumnKind};
 
-/// An event. Kinds that fit every protocol have a variant; a protocol's own are
-/// [`Event::Reported`].
+/// An event. Kinds that fit every protocol have a variant; [`Event::Reported`] is for all other
+/// kinds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Event {
     /// A neighbour's hellos stopped, or a port lost its carrier.
     NeighbourDead {
-        /// The neighbour's id.
+        /// Id of the neighbour.
         neighbour: NodeId,
-        /// Our port towards it.
+        /// The port to the neighbour.
         port: u8,
         /// How it was detected.
         cause: DeathCause,
     },
-    /// A neighbour's hellos arrive again.
+    /// A neighbour's hellos arrive again after a failure.
     NeighbourAlive {
-        /// The neighbour's id.
+        /// Id of the neighbour.
         neighbour: NodeId,
-        /// Our port towards it.
+        /// The port to the neighbour.
         port: u8,
     },
     /// A flow has its first path.
@@ -40,7 +40,7 @@ pub enum Event {
     PathSwitched {
         /// The flow's five-tuple.
         flow: Flow,
-        /// Number of the path before; 0 for none.
+        /// Number of the previous path; 0 for none.
         from_path_id: u32,
         /// The new path.
         path: PathSummary,
@@ -51,7 +51,7 @@ pub enum Event {
     PathFailed {
         /// The server that detected it.
         reporter: NodeId,
-        /// The neighbours that it does not reach.
+        /// The neighbours that the reporting server cannot reach.
         unreachable: Vec<NodeId>,
     },
     /// No path to a flow's destination is known.
@@ -67,22 +67,22 @@ pub enum Event {
         probes: u32,
         /// Number of parallel paths found.
         paths: u32,
-        /// From the first probe to the last answer.
+        /// Time from the first probe to the last answer.
         took_nanos: u64,
     },
-    /// An event of one protocol alone.
+    /// An event that only one protocol has.
     Reported {
-        /// Its name, in kebab-case.
+        /// Name of the event, in kebab-case.
         what: String,
-        /// The values of the event, in the order of display.
+        /// Values of the event, in the order of display.
         cells: Vec<NamedCell>,
     },
 }
 
-/// A field of an event of one protocol alone.
+/// A field of an event that only one protocol has.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NamedCell {
-    /// Its name, in snake_case.
+    /// Name of the field, in snake_case.
     pub name: String,
     /// The type of the value.
     pub kind: ColumnKind,
@@ -94,9 +94,9 @@ pub struct NamedCell {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SwitchReason {
-    /// The path in use failed.
+    /// The current path failed.
     Failure,
-    /// Another path had more bandwidth left.
+    /// Another path had more free bandwidth.
     Adaptation,
     /// A shorter path works again.
     Recovery,
@@ -106,24 +106,24 @@ pub enum SwitchReason {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DeathCause {
-    /// Its hellos stopped, or it does not receive ours.
+    /// The neighbour's hellos stopped, or it does not receive ours.
     Silence,
-    /// Our port has no carrier.
+    /// The port has lost its carrier.
     Carrier,
-    /// The neighbour reported, by another path, that it does not reach us.
+    /// The neighbour reported by another path that it cannot reach us.
     Report,
 }
 
-/// A path as people see it.
+/// A path in the form that users see.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PathSummary {
-    /// The number of the path.
+    /// Number of the path.
     pub path_id: u32,
-    /// The servers on it, both ends included; where switches are routers, these too.
+    /// The servers on the path including both ends, and routers if switches are routers.
     pub servers: Vec<NodeId>,
-    /// Bandwidth it had left when it was last probed; `None` where it never was.
+    /// Free bandwidth at the last probe; `None` if the path was never probed.
     pub available_bits_per_sec: Option<f64>,
-    /// Further paths that the flow's packets take at the same time.
+    /// Number of further paths that the flow's packets take at the same time.
     #[serde(default)]
     pub others: u32,
 }

@@ -4,16 +4,17 @@
 
 use serde::Serialize;
 
-/// Where a header begins.
+/// Position of a header in a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "place", rename_all = "snake_case")]
 pub enum HeaderPlace {
-    /// At an option of IPv4 of this type: its type and length are the first two bytes.
+    /// In an IPv4 option of this type. The first two bytes of the header are the option's type and
+    /// length.
     Ipv4Option {
         /// The number of the IP option.
         option: u8,
     },
-    /// Behind Ethernet's header of this type.
+    /// After an Ethernet header of this type.
     EtherType {
         /// The Ethernet type.
         ether_type: u16,
@@ -24,7 +25,7 @@ pub enum HeaderPlace {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FieldKind {
-    /// A count or a number.
+    /// A count or another number.
     Number,
     /// The id of a server.
     Server,
@@ -44,34 +45,34 @@ pub struct Flag {
 /// A field, of at most 32 bits, the most significant first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct HeaderField {
-    /// Its name, in snake_case.
+    /// Name of the field, in snake_case.
     pub name: &'static str,
-    /// Its name for people.
+    /// Name for users.
     pub title: &'static str,
     /// A description for users.
     pub description: &'static str,
-    /// From the header's first bit.
+    /// Position in bits from the start of the header.
     pub offset_bits: u32,
-    /// Its length in bits; for a repeated field, the length of one element.
+    /// Length in bits; for a repeated field, the length of one element.
     pub bits: u32,
-    /// Its unit for people; empty for none.
+    /// Unit for users; empty without a unit.
     pub unit: &'static str,
-    /// The type of its value.
+    /// Type of the field's value.
     pub kind: FieldKind,
-    /// The named bits of flags.
+    /// Named bits of a field of flags.
     pub flags: &'static [Flag],
-    /// How many of them follow one another; 1 for a single field.
+    /// Number of elements; 1 for a field that is not repeated.
     pub count: u32,
     /// For a repeated field, the name of the field with the number of used elements; empty if all
     /// are used.
     pub used: &'static str,
-    /// Lengths in bits of the numbers that each consists of, the most significant first; empty for
-    /// one number.
+    /// Lengths in bits of the numbers that form the value, the most significant first; empty for a
+    /// single number.
     pub parts: &'static [u32],
 }
 
 impl HeaderField {
-    /// A single number at a byte of the header.
+    /// A single number that starts at this byte of the header.
     pub const fn at(
         byte: u32,
         bits: u32,
@@ -94,7 +95,7 @@ impl HeaderField {
         }
     }
 
-    /// The same field some bits further.
+    /// The field, starting this many bits later.
     #[must_use]
     pub const fn and_bits(self, bits: u32) -> HeaderField {
         HeaderField {
@@ -103,13 +104,13 @@ impl HeaderField {
         }
     }
 
-    /// The same field with a unit.
+    /// The field with a unit.
     #[must_use]
     pub const fn unit(self, unit: &'static str) -> HeaderField {
         HeaderField { unit, ..self }
     }
 
-    /// The same field as the id of a server.
+    /// The field as the id of a server.
     #[must_use]
     pub const fn server(self) -> HeaderField {
         HeaderField {
@@ -118,7 +119,7 @@ impl HeaderField {
         }
     }
 
-    /// The same field as named bits.
+    /// The field as named bits.
     #[must_use]
     pub const fn flags(self, flags: &'static [Flag]) -> HeaderField {
         HeaderField {
@@ -134,14 +135,13 @@ impl HeaderField {
         HeaderField { count, used, ..self }
     }
 
-    /// The same field in parts.
+    /// The field as several numbers.
     #[must_use]
     pub const fn parts(self, parts: &'static [u32]) -> HeaderField {
         HeaderField { parts, ..self }
     }
 
-    /// The number at one of the field's places in a header's bytes; `None` where they are too
-    /// short.
+    /// The value of an element of the field in a header; `None` if the bytes are too short.
     pub fn read(&self, bytes: &[u8], nth: u32) -> Option<u32> {
         let first = self.offset_bits + nth * self.bits;
         (first..first + self.bits).try_fold(0, |value: u32, bit| {
@@ -157,12 +157,12 @@ pub struct HeaderFormat {
     /// The position of the header in a packet.
     #[serde(flatten)]
     pub place: HeaderPlace,
-    /// Its fields, in their order.
+    /// The fields of the header, in order.
     pub fields: &'static [HeaderField],
 }
 
 impl HeaderFormat {
-    /// The values of a field by name, as many as there are places for.
+    /// The values of all elements of the field with this name.
     pub fn values(&self, bytes: &[u8], name: &str) -> Option<Vec<u32>> {
         let field = self.fields.iter().find(|field| field.name == name)?;
         (0..field.count).map(|nth| field.read(bytes, nth)).collect()

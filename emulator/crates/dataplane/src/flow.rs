@@ -1,4 +1,4 @@
-//! The five-tuple of a flow: its key in the kernel, in user space and on the page.
+//! The five-tuple of a flow, used as its key in the kernel, in user space and on the page.
 
 use std::net::Ipv4Addr;
 
@@ -30,9 +30,9 @@ pub struct Flow {
     pub src: [u8; 4],
     /// The destination address.
     pub dst: [u8; 4],
-    /// Source port, in network order; 0 where the protocol has none and in fragments.
+    /// Source port in network order; 0 for fragments and for protocols without ports.
     pub sport: [u8; 2],
-    /// Destination port, in network order; 0 where the protocol has none and in fragments.
+    /// Destination port in network order; 0 for fragments and for protocols without ports.
     pub dport: [u8; 2],
     /// The IP protocol number.
     pub proto: u8,
@@ -41,7 +41,7 @@ pub struct Flow {
 }
 
 impl Flow {
-    /// The flow of a five-tuple; ports are 0 where the protocol has none.
+    /// Creates a flow; ports are 0 for protocols without ports.
     pub fn new(src: Ipv4Addr, dst: Ipv4Addr, proto: u8, sport: u16, dport: u16) -> Flow {
         Flow {
             src: src.octets(),
@@ -64,7 +64,7 @@ impl Flow {
     }
 }
 
-/// A flow in JSON.
+/// The JSON form of a flow.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct FiveTuple {

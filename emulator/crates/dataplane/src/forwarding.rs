@@ -1,4 +1,4 @@
-//! The interface of every forwarding in user space: the packet half of a server.
+//! The interface of forwardings in user space: the packet half of a server.
 //!
 //! Sans-IO: frames come in as bytes, verdicts go out as values. The kernel's programs (`bpf/`) do
 //! the same with the same tables, and both are tested with the same vectors.
@@ -30,22 +30,22 @@ pub enum Verdict {
     },
     /// Give the buffer's frame to the server's applications.
     Deliver,
-    /// Leave it to the stack: control traffic.
+    /// Leave the frame to the kernel's stack: control traffic.
     Pass,
-    /// Nothing; it has been counted.
+    /// Drop the frame, which has been counted.
     Drop(DropReason),
 }
 
 /// The forwarding state of one server.
 pub trait Forwarding {
-    /// Free bytes that [`Forwarding::send`] needs before a frame.
+    /// Free bytes in front of a frame that [`Forwarding::send`] needs.
     fn headroom_bytes(&self) -> usize;
 
-    /// A frame of the server's own applications, as the virtual network card sent it. Verdicts are
-    /// added to `out`.
+    /// Handles a frame of the server's own applications, as the virtual network card sent it.
+    /// Appends verdicts to `out`.
     fn send(&mut self, packet: &mut PacketBuffer, now: Time, out: &mut Vec<Verdict>);
 
-    /// A frame that arrived by a port. Verdicts are added to `out`.
+    /// Handles a frame that arrived at a port. Appends verdicts to `out`.
     fn receive(&mut self, port: u8, packet: &mut PacketBuffer, now: Time, out: &mut Vec<Verdict>);
 
     /// Changes a table. Errors: an unknown table, or a key or value of the wrong length.
@@ -62,13 +62,13 @@ pub trait Forwarding {
         ))
     }
 
-    /// The switching chip that forwards, for programs that call it while it runs; `None` where
-    /// there is none.
+    /// The switching chip of this forwarding, for users' programs that call it; `None` without a
+    /// chip.
     fn chip(&mut self) -> Option<&mut ServerSwitch> {
         None
     }
 
-    /// State in addition to the protocol's tables, for display.
+    /// State for display that is not in the protocol's tables.
     fn inspect(&self) -> Vec<Section> {
         Vec::new()
     }

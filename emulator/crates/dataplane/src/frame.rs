@@ -1,5 +1,5 @@
-//! Frames in memory: a buffer with room in front for a header, and what all forwardings read of
-//! Ethernet.
+//! Frames in memory: a buffer with free space in front for a header, and the parts of Ethernet that
+//! all forwardings use.
 
 /// Length of an Ethernet header.
 pub const ETHERNET_BYTES: usize = 14;
@@ -8,7 +8,7 @@ pub const ETHERTYPE_IPV4: [u8; 2] = [0x08, 0x00];
 /// Ethernet's type of ARP.
 pub const ETHERTYPE_ARP: [u8; 2] = [0x08, 0x06];
 
-/// One frame, Ethernet header first, in a buffer with free bytes before it.
+/// A frame, starting with its Ethernet header, in a buffer with free bytes before it.
 #[derive(Clone, Debug)]
 pub struct PacketBuffer {
     bytes: Vec<u8>,
@@ -36,29 +36,29 @@ impl PacketBuffer {
         buffer
     }
 
-    /// The space into which a new frame is read; [`PacketBuffer::fill`] sets its length.
+    /// The space for reading a new frame; [`PacketBuffer::fill`] then sets the frame's length.
     pub fn space(&mut self) -> &mut [u8] {
         &mut self.bytes[self.headroom..]
     }
 
-    /// The buffer now holds a frame of `length` bytes, cut to what there is room for.
+    /// Sets the length of the frame that was read, limited to the buffer's size.
     pub fn fill(&mut self, length: usize) {
         self.start = self.headroom;
         self.end = (self.headroom + length).min(self.bytes.len());
     }
 
-    /// The bytes of the frame.
+    /// Bytes of the frame.
     pub fn frame(&self) -> &[u8] {
         &self.bytes[self.start..self.end]
     }
 
-    /// The frame, to change.
+    /// Bytes of the frame, for changing them.
     pub fn frame_mut(&mut self) -> &mut [u8] {
         &mut self.bytes[self.start..self.end]
     }
 
-    /// Makes the frame longer at its front by `count` bytes of any content; `false`, and nothing is
-    /// changed, where the buffer has no room.
+    /// Extends the frame at its front by `count` bytes of any content. Returns `false`, and changes
+    /// nothing, if the buffer lacks the space.
     #[must_use]
     pub fn grow_front(&mut self, count: usize) -> bool {
         let room = self.start >= count;
@@ -68,31 +68,32 @@ impl PacketBuffer {
         room
     }
 
-    /// Cuts the frame to `length` bytes; Ethernet pads short ones.
+    /// Shortens the frame to `length` bytes, since Ethernet pads short ones.
     pub fn truncate(&mut self, length: usize) {
         self.end = self.end.min(self.start + length);
     }
 
-    /// Takes `count` bytes away behind the Ethernet header. The frame must have them.
+    /// Removes `count` bytes after the Ethernet header. The frame must have them.
     pub fn remove_header(&mut self, count: usize) {
         self.remove_behind(ETHERNET_BYTES, count);
     }
 
-    /// Makes room for `count` bytes behind the Ethernet header; `false` where the buffer has none.
+    /// Inserts space for `count` bytes after the Ethernet header; returns `false` if the buffer
+    /// lacks it.
     #[must_use]
     pub fn insert_header(&mut self, count: usize) -> bool {
         self.insert_behind(ETHERNET_BYTES, count)
     }
 
-    /// Takes `count` bytes away behind the first `kept` bytes. The frame must have them.
+    /// Removes `count` bytes after the first `kept` bytes. The frame must have them.
     pub fn remove_behind(&mut self, kept: usize, count: usize) {
         let front = self.start..self.start + kept;
         self.bytes.copy_within(front, self.start + count);
         self.start += count;
     }
 
-    /// Makes room for `count` bytes behind the first `kept` bytes, which the frame must have;
-    /// `false` where the buffer has none.
+    /// Inserts space for `count` bytes after the first `kept` bytes, which the frame must have.
+    /// Returns `false` if the buffer lacks the space.
     #[must_use]
     pub fn insert_behind(&mut self, kept: usize, count: usize) -> bool {
         let grown = self.grow_front(count);

@@ -1,5 +1,4 @@
-//! A protocol's state as data: sections of columns and rows, which a page draws without knowing the
-//! protocol.
+//! A protocol's state as data: tables that a page can draw for any protocol.
 
 use cubeyard_topology::NodeId;
 use serde::{Deserialize, Serialize};
@@ -7,26 +6,26 @@ use serde::{Deserialize, Serialize};
 use crate::event::PathSummary;
 use crate::flow::Flow;
 
-/// The most rows of a section; the section has the number of omitted rows.
+/// Maximum number of rows in a section; further rows are only counted.
 pub const MAX_ROWS: usize = 100;
 
 /// The state of a protocol, for display.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Inspection {
-    /// In the order in which they are shown.
+    /// The sections, in the order of display.
     pub sections: Vec<Section>,
 }
 
-/// One table of the state.
+/// One table of a protocol's state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Section {
-    /// Its name, in kebab-case.
+    /// Name of the section, in kebab-case.
     pub name: String,
     /// The heading of the table.
     pub title: String,
     /// The columns of the table.
     pub columns: Vec<Column>,
-    /// Its rows, a cell a column; at most [`MAX_ROWS`].
+    /// The rows, with a cell per column; at most [`MAX_ROWS`].
     pub rows: Vec<Vec<Cell>>,
     /// Number of omitted rows.
     pub omitted: u64,
@@ -35,7 +34,7 @@ pub struct Section {
 /// A column of a table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Column {
-    /// Its name, in snake_case.
+    /// Name of the column, in snake_case.
     pub name: String,
     /// The heading of the column.
     pub title: String,
@@ -49,7 +48,7 @@ pub struct Column {
 pub enum ColumnKind {
     /// The id of a server.
     Server,
-    /// Servers' ids: the two ends of a link, or a path.
+    /// Ids of servers: both ends of a link, or a path.
     Servers,
     /// The five-tuple of a flow.
     Flow,
@@ -67,7 +66,7 @@ pub enum ColumnKind {
     Flag,
     /// The number of a path.
     PathId,
-    /// Any text.
+    /// Any other text.
     Text,
 }
 
@@ -81,7 +80,7 @@ pub enum Cell {
     Flag(bool),
     /// A count, an id or a number.
     Count(u64),
-    /// A number.
+    /// A number with a fraction.
     Number(f64),
     /// Any text.
     Text(String),
@@ -94,15 +93,15 @@ pub enum Cell {
 }
 
 impl Inspection {
-    /// The section of that name.
+    /// The section with this name.
     pub fn section(&self, name: &str) -> Option<&Section> {
         self.sections.iter().find(|section| section.name == name)
     }
 }
 
 impl Section {
-    /// A section with these columns, given as name, title and kind. Rows past [`MAX_ROWS`] are
-    /// counted only.
+    /// Creates a section with these columns, given as name, title and kind. Rows beyond
+    /// [`MAX_ROWS`] are only counted.
     pub fn new(
         name: &str,
         title: &str,
@@ -129,7 +128,7 @@ impl Section {
         }
     }
 
-    /// The cells of a column; empty where there is no such column.
+    /// The cells of a column; none if the column does not exist.
     pub fn column(&self, name: &str) -> impl Iterator<Item = &Cell> {
         let at = self.columns.iter().position(|column| column.name == name);
         at.into_iter()

@@ -27,12 +27,12 @@ use crate::rate_limit::RateLimit;
 /// The most links that one advertisement can list: the number that fits in a control message after
 /// a protocol's own bytes.
 pub const MAX_LINKS: usize = 160;
-/// Advertisements per second that are accepted from an origin on average. `[ours]`
+/// Average number of advertisements per second that are accepted from an origin. `[ours]`
 const ADVERTISEMENTS_PER_SEC: f64 = 50.0;
-/// Average number of answers per second to neighbours with older state than ours. `[ours]`
+/// Average number of answers per second to neighbours with outdated state. `[ours]`
 const ANSWERS_PER_SEC: f64 = 100.0;
-/// Advertisements of our own that may go out at once: a change just after a refresh must not wait.
-/// `[ours]`
+/// Advertisements of our own that may be sent in a burst: a change just after a refresh must not
+/// wait. `[ours]`
 const BURST: u32 = 4;
 const HEAD_BYTES: usize = 11;
 const LINK_BYTES: usize = 6;
@@ -51,29 +51,29 @@ pub struct LinkEnd {
 /// A server's list of its links.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Advertisement {
-    /// The server that the links belong to.
+    /// The server whose links are listed.
     pub origin: NodeId,
     /// Its sequence number; the newer of two advertisements counts.
     pub sequence: u32,
     /// Time since the origin sent it, to the millisecond.
     pub age: Duration,
-    /// The links that work.
+    /// The links that work now.
     pub links: BTreeSet<LinkEnd>,
 }
 
-/// The times that link state goes by.
+/// The intervals of link state.
 #[derive(Clone, Copy, Debug)]
 pub struct Timing {
     /// Interval between advertisements without changes.
     pub refresh: Duration,
     /// Age at which an advertisement expires.
     pub expire: Duration,
-    /// Least average time between two advertisements, for any number of changes; a few can be sent
-    /// at once.
+    /// Minimum average time between two advertisements; a few can be sent at once.
     pub least_gap: Duration,
 }
 
-/// The links of each server of the scope by the topology, including those that leave the scope.
+/// The links of each server of the scope according to the topology, including those that leave the
+/// scope.
 pub type Plan = BTreeMap<NodeId, BTreeSet<LinkEnd>>;
 
 /// A message to a neighbour.
@@ -92,34 +92,34 @@ pub struct Outgoing {
 pub enum Heard {
     /// The message was new, and was forwarded to the other neighbours.
     New {
-        /// Whether other links count now than before.
+        /// Whether the set of counted links has changed.
         changed: bool,
     },
     /// The message is already known, or older than the known state.
     Duplicate,
-    /// It is one of our own.
+    /// The message is an own advertisement that another server returned.
     Own,
 }
 
 /// Why a message was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Refusal {
-    /// It is no advertisement: cut off, too long, or a link listed twice.
+    /// The message is no advertisement: incomplete, too long, or with a link listed twice.
     Malformed,
-    /// It came from no neighbour in the scope.
+    /// The sender is no neighbour in the scope.
     Stranger,
-    /// Its origin is not in the scope.
+    /// The origin is not in the scope.
     UnknownOrigin,
-    /// It claims a link that the topology does not have.
+    /// The message contains a link that the topology does not have.
     UnknownLink,
-    /// It is too old to count.
+    /// The advertisement has expired.
     Expired,
-    /// Its origin sends too many.
+    /// The origin sends too many advertisements.
     TooMany,
 }
 
 impl Refusal {
-    /// Its name in inspections.
+    /// Name of the reason in inspections.
     pub fn name(self) -> &'static str {
         match self {
             Refusal::Malformed => "link state malformed",
@@ -155,7 +155,7 @@ impl Advertisement {
         bytes
     }
 
-    /// The advertisement that `bytes` are; `None` where they are none.
+    /// Parses an advertisement; `None` if the bytes are none.
     pub fn parse(bytes: &[u8]) -> Option<Advertisement> {
         let (head, links) = bytes.split_first_chunk::<HEAD_BYTES>()?;
         let &[a, b, c, d, e, f, g, h, i, j, count] = head;
@@ -183,10 +183,10 @@ impl Advertisement {
 /// The state of one server.
 #[derive(Debug)]
 struct Entry {
-    /// `None` until an advertisement arrives; until then all its links count as alive.
+    /// `None` until an advertisement arrives. Until then, all links of the server count as alive.
     sequence: Option<u32>,
     links: BTreeSet<LinkEnd>,
-    /// When its origin sent it.
+    /// When the origin sent the latest advertisement.
     sent_at: Time,
     expired: bool,
     limit: RateLimit,
@@ -197,13 +197,13 @@ struct Entry {
 pub struct Status {
     /// The server's id.
     pub origin: NodeId,
-    /// The number of its latest advertisement; `None` before the first.
+    /// Sequence number of the latest advertisement; `None` before the first.
     pub sequence: Option<u32>,
-    /// Links that it reports.
+    /// Number of links in that advertisement.
     pub links: usize,
-    /// Time since it sent that.
+    /// Age of that advertisement.
     pub age: Duration,
-    /// Whether it is too old to count.
+    /// Whether that advertisement has expired.
     pub expired: bool,
 }
 
@@ -215,8 +215,8 @@ pub struct LinkState {
     timing: Timing,
     entries: BTreeMap<NodeId, Entry>,
     next_refresh: Time,
-    /// The time at which our next advertisement would be due at even intervals, and whether one
-    /// must be sent.
+    /// When the next own advertisement would be due at regular intervals, and whether one must be
+    /// sent.
     even_at: Time,
     pending: bool,
     /// The time at which a neighbour last received our full state.
@@ -226,8 +226,8 @@ pub struct LinkState {
 }
 
 impl LinkState {
-    /// All links of the plan count as alive until their servers report otherwise or stay silent.
-    /// `me` is in the plan.
+    /// The initial state: all links of the plan count as alive until their servers report otherwise
+    /// or stay silent. The plan must contain `me`.
     pub fn new(me: NodeId, plan: Plan, timing: Timing, now: Time) -> LinkState {
         let entries = plan.iter().map(|(&server, links)| {
             let entry = Entry {
@@ -253,8 +253,8 @@ impl LinkState {
         }
     }
 
-    /// Whether a link counts: its end `from` reports it and, where the neighbour is in the scope,
-    /// so does the neighbour.
+    /// Whether a link counts: its end `from` reports it and, if the neighbour is in the scope, so
+    /// does the neighbour.
     pub fn is_up(&self, from: NodeId, link: LinkEnd) -> bool {
         let back = LinkEnd {
             port: link.far_port,
@@ -270,8 +270,8 @@ impl LinkState {
         entry.is_some_and(|entry| !entry.expired && entry.links.contains(&link))
     }
 
-    /// Takes in which of our own links work; whether that has changed. Links that the plan does not
-    /// have are left out.
+    /// Sets the own links that work; returns whether they have changed. Ignores links outside the
+    /// plan.
     pub fn set_own(&mut self, now: Time, links: impl IntoIterator<Item = LinkEnd>) -> bool {
         let (Some(planned), Some(own)) = (self.plan.get(&self.me), self.entries.get_mut(&self.me)) else {
             return false;
@@ -286,7 +286,7 @@ impl LinkState {
         changed
     }
 
-    /// Takes in a message that `from` sent to our `port`.
+    /// Handles a message that `from` sent to our `port`.
     pub fn on_message(&mut self, now: Time, port: u8, from: NodeId, bytes: &[u8]) -> Result<Heard, Refusal> {
         let own_links = self.plan.get(&self.me).into_iter().flatten();
         let mut known = own_links.filter(|link| (link.port, link.neighbour) == (port, from));
@@ -335,8 +335,8 @@ impl LinkState {
         Ok(Heard::New { changed })
     }
 
-    /// Another server has an advertisement of ours that we do not remember, or that was forged:
-    /// send one with a greater number.
+    /// Answers an own advertisement that we do not remember, or that was forged, with a greater
+    /// sequence number.
     fn on_own(&mut self, now: Time, heard: &Advertisement) {
         let Some(own) = self.entries.get_mut(&self.me) else {
             return;
@@ -351,7 +351,8 @@ impl LinkState {
         }
     }
 
-    /// Takes in the time; whether other links count now than before.
+    /// Expires old advertisements and schedules own ones; returns whether the set of counted links
+    /// has changed.
     pub fn on_timeout(&mut self, now: Time) -> bool {
         if now >= self.next_refresh {
             self.pending = true;
@@ -368,7 +369,7 @@ impl LinkState {
         changed
     }
 
-    /// When an advertisement is due to be sent or dropped.
+    /// When the next advertisement must be sent or expires.
     pub fn next_timeout(&self) -> Time {
         let own = if self.pending {
             self.free_at()
@@ -391,10 +392,10 @@ impl LinkState {
             return;
         }
         self.told_all_at.insert((port, neighbour), now);
-        // Of expired entries, send only the neighbour's own: it may have forgotten its sequence
-        // number.
+        // Of expired entries only the neighbour's own is sent: the neighbour may have forgotten its
+        // sequence number.
         let entries = self.entries.iter();
-        // Our own goes out to everybody anyway, since the neighbour's link is new in it.
+        // Our own advertisement goes to all neighbours anyway, since it contains the new link.
         let others = entries.filter(|(origin, _)| **origin != self.me);
         let told = others.filter(|(origin, entry)| !entry.expired || **origin == neighbour);
         let origins: Vec<NodeId> = told.map(|(&origin, _)| origin).collect();
@@ -403,7 +404,7 @@ impl LinkState {
         }
     }
 
-    /// The next message to send, in order.
+    /// The next message to send.
     pub fn poll(&mut self) -> Option<Outgoing> {
         self.outgoing.pop_front()
     }
@@ -446,7 +447,7 @@ impl LinkState {
         self.flood(&advertisement.emit(), None);
     }
 
-    /// Sends to every neighbour of the scope that is alive, but not by the port `except`.
+    /// Sends to all live neighbours of the scope, except by the port `except`.
     fn flood(&mut self, bytes: &[u8], except: Option<u8>) {
         let own = self.entries.get(&self.me);
         for link in own.into_iter().flat_map(|own| &own.links) {
@@ -460,7 +461,7 @@ impl LinkState {
         }
     }
 
-    /// Sends a neighbour our state of a server.
+    /// Sends our state of one server to a neighbour.
     fn tell(&mut self, now: Time, origin: NodeId, port: u8, neighbour: NodeId) {
         let Some(entry) = self.entries.get(&origin) else {
             return;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// A map of at most `limit` entries.
+/// A map with at most `limit` entries.
 #[derive(Clone, Debug)]
 pub struct Lru<K, V> {
     limit: usize,
@@ -12,7 +12,7 @@ pub struct Lru<K, V> {
 }
 
 impl<K: Ord + Copy, V> Lru<K, V> {
-    /// An empty map of at most `limit` entries, at least one.
+    /// An empty map with at most `limit` entries, which must be at least one.
     pub fn new(limit: usize) -> Lru<K, V> {
         Lru {
             limit,
@@ -32,7 +32,7 @@ impl<K: Ord + Copy, V> Lru<K, V> {
         Some(value)
     }
 
-    /// Sets the value of a key, and forgets another key where there is no room.
+    /// Sets the value of a key. If the map is full, removes the least recently used key.
     pub fn insert(&mut self, key: K, value: V) {
         self.remove(&key);
         if self.entries.len() >= self.limit
@@ -52,7 +52,7 @@ impl<K: Ord + Copy, V> Lru<K, V> {
         Some(value)
     }
 
-    /// The entries in the order of their keys; this uses none.
+    /// The entries in the order of their keys, without marking them as used.
     pub fn iter(&self) -> impl Iterator<Item = (&K, &V)> {
         self.entries.iter().map(|(key, (value, _))| (key, value))
     }
@@ -64,7 +64,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Against a list in the order of use, the plainest thing that is right.
+        /// Compares the map with the simplest correct implementation, a list in the order of use.
         #[test]
         fn forgets_the_least_recently_used(limit in 1usize..5, calls in prop::collection::vec((0u8..3, 0u8..8), 0..60)) {
             let mut lru = Lru::new(limit);

@@ -19,9 +19,9 @@ use crate::configuration::Port;
 use crate::protocol::Time;
 use crate::rate_limit::RateLimit;
 
-/// Messages a second that are taken in from one neighbour on average.
+/// Average number of messages per second that are accepted from a neighbour.
 const MESSAGES_PER_SEC: f64 = 4000.0;
-/// Least time between two hellos that answer a neighbour out of turn.
+/// Minimum time between two hellos that answer a neighbour outside the regular interval.
 const ANSWER_PAUSE: Duration = Duration::from_millis(20);
 
 /// The state of a neighbour.
@@ -29,40 +29,41 @@ const ANSWER_PAUSE: Duration = Duration::from_millis(20);
 pub struct Neighbour {
     /// The neighbour's id.
     pub server: NodeId,
-    /// Our port towards it.
+    /// The port to the neighbour.
     pub port: u8,
-    /// The control address of its port.
+    /// Control address of the neighbour's port.
     pub ip: Ipv4Addr,
-    /// Whether it is alive.
+    /// Whether the neighbour is alive.
     pub up: bool,
     limit: RateLimit,
     heard_at: Option<Time>,
-    /// The last time at which it confirmed receiving our hellos; initially the time at which we
-    /// began to listen.
+    /// When the neighbour last confirmed receiving our hellos; at first, the time at which we began
+    /// to listen.
     hears_us_at: Time,
-    /// It reported that it cannot reach us.
+    /// Whether the neighbour reported that it cannot reach us.
     reported: bool,
     answered_at: Option<Time>,
 }
 
-/// One of our ports.
+/// The state of one of our ports.
 #[derive(Debug)]
 pub struct PortState {
     /// The number of the port.
     pub port: u8,
-    /// Whether it has a carrier.
+    /// Whether the port has a carrier.
     pub carrier: bool,
-    /// Bandwidth the link has left from us, as last measured.
+    /// Free bandwidth of the link from us, as last measured.
     out_bits_per_sec: f64,
-    /// The rates of flows that were moved to this port, each until the time from which the
-    /// measurement includes it.
+    /// Rates of flows that have moved to this port, each with the time from which measurements
+    /// include it.
     claims: Vec<(Time, f64)>,
-    /// Bandwidth the link has left to us.
+    /// Free bandwidth of the link to us.
     pub in_bits_per_sec: f64,
 }
 
 impl PortState {
-    /// Bandwidth the link has left from us, less what flows that moved here will take.
+    /// Free bandwidth of the link from us, minus the expected rates of flows that have just moved
+    /// here.
     pub fn left_bits_per_sec(&self, now: Time) -> f64 {
         let claims = self.claims.iter().filter(|(until, _)| now < *until);
         let claimed: f64 = claims.map(|(_, bits_per_sec)| bits_per_sec).sum();
@@ -70,27 +71,27 @@ impl PortState {
     }
 }
 
-/// A neighbour's state, for people.
+/// A neighbour's state, for users.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NeighbourStatus {
     /// The neighbour's id.
     pub server: NodeId,
-    /// Our port towards it.
+    /// The port to the neighbour.
     pub port: u8,
-    /// Whether it is alive.
+    /// Whether the neighbour is alive.
     pub up: bool,
-    /// Time since its last hello; `None` if there was none.
+    /// Time since the neighbour's last hello; `None` if there was none.
     pub silent_for: Option<Duration>,
 }
 
-/// The times that neighbour maintenance goes by.
+/// The intervals of neighbour maintenance.
 #[derive(Clone, Copy, Debug)]
 pub struct Intervals {
-    /// From one hello to the next.
+    /// Time between two hellos.
     pub hello: Duration,
-    /// Silence after which a neighbour is dead.
+    /// A neighbour is dead after this time without hellos.
     pub dead: Duration,
-    /// Time after which a measurement shows a flow that has moved.
+    /// Time after which measurements include a flow that has moved.
     pub claim: Duration,
 }
 
@@ -103,11 +104,11 @@ pub struct Neighbours {
     next_hello: Time,
 }
 
-/// A hello that is due: the index of the neighbour, and whether we receive its hellos.
+/// A hello to send: the index of the neighbour, and whether we receive its hellos.
 pub type Hello = (usize, bool);
 
 impl Neighbours {
-    /// All neighbours count as alive until they have been silent for too long.
+    /// The initial state: all neighbours count as alive until they have been silent for too long.
     pub fn new(ports: &[Port], rate_bits_per_sec: f64, intervals: Intervals, now: Time) -> Neighbours {
         let mut list = Vec::new();
         for port in ports {
@@ -143,15 +144,15 @@ impl Neighbours {
         &self.list
     }
 
-    /// The index of the neighbour with an address, if it is one of that port's: all others are
-    /// strangers.
+    /// The index of the neighbour with this address, if it is reachable by this port.
     pub fn sender(&self, port: u8, ip: Ipv4Addr) -> Option<usize> {
         self.list
             .iter()
             .position(|neighbour| neighbour.port == port && neighbour.ip == ip)
     }
 
-    /// Whether a neighbour may send another message: a flood from one is dropped.
+    /// Whether another message of a neighbour is accepted. Messages above the rate limit are
+    /// dropped.
     pub fn admit(&mut self, now: Time, index: usize) -> bool {
         self.list[index].limit.take(now)
     }
@@ -161,7 +162,7 @@ impl Neighbours {
         self.ports.iter().find(|state| state.port == port)
     }
 
-    /// Records the bandwidth that a port's link has left.
+    /// Records the free bandwidth of a port's link.
     pub fn set_available(&mut self, port: u8, out_bits_per_sec: f64, in_bits_per_sec: f64) {
         if let Some(state) = self.ports.iter_mut().find(|state| state.port == port) {
             state.out_bits_per_sec = out_bits_per_sec.max(0.0);
@@ -169,8 +170,8 @@ impl Neighbours {
         }
     }
 
-    /// Notes that a flow of ours moves to a port, and what it may take there. Without that, flows
-    /// that choose within one measurement of each other would all follow the first. `[ours]`
+    /// Records that a flow moves to a port, with its expected rate there. Otherwise, all flows that
+    /// choose between two measurements would follow the first one. `[ours]`
     pub fn claim(&mut self, now: Time, port: u8, bits_per_sec: f64) {
         if let Some(state) = self.ports.iter_mut().find(|state| state.port == port) {
             state.claims.retain(|(until, _)| now < *until);
@@ -178,7 +179,7 @@ impl Neighbours {
         }
     }
 
-    /// The neighbours that we do not reach.
+    /// The neighbours that we cannot reach.
     pub fn dead(&self) -> impl Iterator<Item = usize> {
         let dead = self
             .list
@@ -188,8 +189,8 @@ impl Neighbours {
         dead.map(|(index, _)| index)
     }
 
-    /// Takes in a hello: whether the neighbour lives again, and whether it should have an answer at
-    /// once.
+    /// Handles a hello. Returns whether the neighbour is alive again, and whether it should get an
+    /// answer immediately.
     pub fn on_hello(&mut self, now: Time, index: usize, hears_us: bool) -> (bool, bool) {
         let carrier = self.carrier_of(index);
         let pause_over = |at: Option<Time>| at.is_none_or(|at| now >= at + ANSWER_PAUSE);
@@ -208,7 +209,7 @@ impl Neighbours {
         (revived, answer)
     }
 
-    /// Takes in a port's carrier: the neighbours that died with it.
+    /// Handles a change of a port's carrier; returns the neighbours that died.
     pub fn on_carrier(&mut self, now: Time, port: u8, up: bool) -> Vec<usize> {
         let Some(state) = self.ports.iter_mut().find(|state| state.port == port) else {
             return Vec::new();
@@ -218,7 +219,7 @@ impl Neighbours {
         }
         state.carrier = up;
         if up {
-            // Send a hello soon, so that the neighbours learn of the change.
+            // The next hello is due immediately, so that neighbours learn of the change.
             self.next_hello = self.next_hello.min(now);
         }
         self.mark_dead(|neighbour| !up && neighbour.port == port)
@@ -231,8 +232,7 @@ impl Neighbours {
         !self.mark_dead(|neighbour| neighbour.reported).is_empty()
     }
 
-    /// Returns the neighbours that are silent for too long at this time, and the hellos that are
-    /// due.
+    /// Returns the neighbours that have been silent for too long, and the hellos that are due.
     pub fn on_timeout(&mut self, now: Time) -> (Vec<usize>, Vec<Hello>) {
         let silent = self.intervals.dead;
         let died = self.mark_dead(|neighbour| now >= neighbour.silent_since() + silent);
@@ -245,14 +245,14 @@ impl Neighbours {
         (died, due)
     }
 
-    /// Whether we have received hellos of a neighbour lately, as reported in our hellos to it.
+    /// Whether we have recently received hellos of a neighbour. Our hellos report this to it.
     pub fn hears(&self, now: Time, index: usize) -> bool {
         self.list[index]
             .heard_at
             .is_some_and(|at| now < at + self.intervals.dead)
     }
 
-    /// When a hello is due or a neighbour dies of silence.
+    /// When a hello is due or the silence of a neighbour is too long.
     pub fn next_timeout(&self) -> Time {
         let alive = self.list.iter().filter(|neighbour| neighbour.up);
         alive
@@ -260,7 +260,7 @@ impl Neighbours {
             .fold(self.next_hello, Time::min)
     }
 
-    /// Every neighbour's state, for people.
+    /// The state of every neighbour, for users.
     pub fn status(&self, now: Time) -> impl Iterator<Item = NeighbourStatus> {
         self.list.iter().map(move |neighbour| NeighbourStatus {
             server: neighbour.server,
@@ -275,7 +275,7 @@ impl Neighbours {
             .is_some_and(|state| state.carrier)
     }
 
-    /// Marks those living neighbours dead for which `dies` holds; returns them.
+    /// Marks the live neighbours for which `dies` returns true as dead; returns them.
     fn mark_dead(&mut self, dies: impl Fn(&Neighbour) -> bool) -> Vec<usize> {
         let mut died = Vec::new();
         for (index, neighbour) in self.list.iter_mut().enumerate() {
@@ -289,8 +289,8 @@ impl Neighbours {
 }
 
 impl Neighbour {
-    /// If a neighbour confirms receiving our hellos, we receive its hellos too, so only the time of
-    /// its own hellos matters.
+    /// A confirmation that a neighbour receives our hellos arrives in its own hellos, so their time
+    /// is enough.
     fn silent_since(&self) -> Time {
         self.hears_us_at
     }

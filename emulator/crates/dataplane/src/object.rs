@@ -1,7 +1,7 @@
-//! Compiled programs for the kernel, which travel inside the binaries.
+//! Compiled programs for the kernel, which are included in the binaries.
 //!
-//! An object has the maps that every forwarding has (`drops`, `traffic`, `flow_counts`, `events`:
-//! see `bpf/common/`) and its own tables, by the names of their schemas.
+//! An object has the maps of every forwarding (`drops`, `traffic`, `flow_counts`, `events`: see
+//! `bpf/common/`), and its own tables, named as in their schemas.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -12,19 +12,19 @@ use crate::configuration::ConfigurationError;
 use crate::inspection::Section;
 use crate::tables::{TableError, TableSchema, TableUpdate};
 
-/// Bytes aligned as a loader needs them.
+/// Bytes with the alignment that a loader needs.
 #[repr(C, align(32))]
 pub struct Aligned<T: ?Sized>(pub T);
 
-/// Registers of a chip that count: a processor's part of an object's map `registers`.
+/// Number of counting registers of a chip, which is a processor's part of the map `registers`.
 pub const REGISTERS: usize = COUNTERS;
 
-/// Entries of that map from a processor's part to the next one's.
+/// Distance between the parts of two processors in that map, in entries.
 pub const REGISTER_STRIDE: usize = 64;
 const _: () = assert!(REGISTERS <= REGISTER_STRIDE);
 
-/// Sets the number of bytes that wait at a port among the values of [`REGISTERS`]; ports that a
-/// chip does not have are ignored.
+/// Sets the queue length of a port in bytes among the values of [`REGISTERS`]. Ignores ports that a
+/// chip does not have.
 pub fn set_queue_bytes(counters: &mut [u64; REGISTERS], port: u16, bytes: u64) {
     let port = u8::try_from(port).ok().filter(|port| *port < PORTS);
     let slot = port.and_then(|port| Register::QueueBytes(port).slot());
@@ -40,51 +40,50 @@ pub fn sent_bytes(port: u8) -> Option<usize> {
     Register::OutBytes(port).slot()
 }
 
-/// Where the packets that have come in by a port stand among [`REGISTERS`]; `None` of a port that a
-/// chip has not.
+/// The index of a port's received packets among [`REGISTERS`]; `None` for a port that a chip does
+/// not have.
 pub fn received_packets(port: u8) -> Option<usize> {
     let port = Some(port).filter(|port| *port < PORTS)?;
     Register::InPackets(port).slot()
 }
 
-/// A compiled object and its programs' names.
+/// A compiled object with the names of its programs.
 #[derive(Clone, Copy)]
 pub struct KernelObject {
     /// The object, aligned for a loader.
     pub bytes: &'static [u8],
-    /// The program at the egress of the virtual network card; `None` where there is none.
+    /// The program at the egress of the virtual network card; `None` without such a program.
     pub virtual_nic: Option<&'static str>,
     /// The program at the ingress of each port.
     pub port: &'static str,
-    /// Tables that the object has in addition to the protocol's; `None` if it uses only the
-    /// protocol's tables.
+    /// Further tables of the object; `None` if it only has the protocol's tables.
     pub own_tables: Option<OwnTables>,
 }
 
-/// Tables of an object that follow from the protocol's.
+/// Tables of an object that are derived from the protocol's tables.
 #[derive(Clone, Copy)]
 pub struct OwnTables {
-    /// Their schemas. Only the translation writes them.
+    /// The schemas of these tables. Only the translation writes them.
     pub schemas: &'static [TableSchema],
-    /// Makes the translation of one server.
+    /// Creates the translation for one server.
     pub translate: fn() -> Box<dyn Translate>,
     /// Parses the question in a copy for the CPU, a record of the object's ring `punts`; `None` if
     /// the copy has no question.
     pub question: fn(&[u8]) -> Option<Question>,
     /// The program at the egress of the virtual network card's other end, for packets that users'
-    /// programs hand to the chip; `None` where they cannot.
+    /// programs send through the chip; `None` if they cannot.
     pub from_programs: Option<&'static str>,
 }
 
-/// A question of a packet's source, of which a chip's CPU has got a copy: how long is the queue
-/// that the packet joins? `[serverswitch §5.2]`
+/// A question about the length of the queue that a packet joins. The source marks the packet, and
+/// the chip copies it to its CPU, which answers. `[serverswitch §5.2]`
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Question {
-    /// When, on the monotonic clock.
+    /// Time on the monotonic clock.
     pub at_nanos: u64,
     /// The server that sent the question.
     pub source: Ipv4Addr,
-    /// The port by which it sends on this path.
+    /// The port by which the source sends on this path.
     pub source_port: u8,
     /// The port whose queue the packet joins.
     pub out_port: u8,
@@ -92,7 +91,7 @@ pub struct Question {
     pub processor: u32,
 }
 
-/// Keeps an object's own tables in step with the protocol's.
+/// Updates an object's own tables when the protocol's tables change.
 pub trait Translate: Send + std::fmt::Debug {
     /// The updates of all the object's tables for a change of the protocol's tables, in the order
     /// to apply them, including the change itself. Errors: a change that the object's tables cannot
@@ -107,8 +106,8 @@ pub trait Translate: Send + std::fmt::Debug {
     /// a program that cannot run here; then nothing has changed.
     fn set_program(&mut self, text: &str) -> Result<Vec<TableUpdate>, TableError>;
 
-    /// The update that marks one of the server's packets per `bytes` bytes sent by a port, on
-    /// average; 0: none.
+    /// The update that makes the chip mark one packet per `bytes` bytes that the server sends by a
+    /// port, on average; 0 for no marks.
     fn mark_every(&self, port: u8, bytes: u32) -> TableUpdate;
 
     /// The content of the object's own tables, for display. `counters` is the object's map
@@ -118,8 +117,8 @@ pub trait Translate: Send + std::fmt::Debug {
     /// Every register with its value.
     fn registers(&self, counters: &[u64]) -> Vec<(String, u64)>;
 
-    /// One register; `counter` reads what the object has counted at its place among [`REGISTERS`],
-    /// and is called for no other. Errors: no such register.
+    /// One register. `counter` reads a counter by its index among [`REGISTERS`], and is only called
+    /// for this register's. Errors: no such register.
     fn register(&self, name: &str, counter: &ReadCounter<'_>) -> Result<u64, ConfigurationError>;
 
     /// The updates that write a register. Errors: the register does not exist, or cannot have this
@@ -131,22 +130,22 @@ pub trait Translate: Send + std::fmt::Debug {
         counter: &ReadCounter<'_>,
     ) -> Result<Vec<TableUpdate>, ConfigurationError>;
 
-    /// The chip as users' programs call it; `None` where they cannot.
+    /// The chip as users' programs see it; `None` if they cannot call it.
     fn called(&mut self) -> Option<&mut dyn CalledInKernel> {
         None
     }
 }
 
-/// A chip in the kernel whose tables users' programs set by calls `[serverswitch §3.3.2]`.
+/// A chip in the kernel whose tables users' programs can set by calls `[serverswitch §3.3.2]`.
 pub trait CalledInKernel {
-    /// The driver: the program with what calls have set over it. Its counters count nothing.
+    /// The driver: the program with the entries that calls have set. Its counters are not used.
     fn driver(&self) -> &ServerSwitch;
 
-    /// The updates for a text of calls, all or none of it. Errors: everything that is wrong, or
-    /// that the kernel's chip does not support; then nothing has changed.
+    /// The updates for several calls, given as text; all of them take effect, or none. Errors:
+    /// everything that is wrong, or that the kernel's chip does not support; then nothing changes.
     fn execute(&mut self, calls: &str, read: &ReadEntry<'_>) -> Result<Vec<TableUpdate>, Vec<Flaw>>;
 
-    /// Packets that entries have decided about. O(entries).
+    /// Number of packets that each entry has matched. O(entries).
     fn hits(&self, read: &ReadEntry<'_>) -> BTreeMap<Place, u64>;
 
     /// The value of a register.
@@ -157,10 +156,10 @@ pub trait CalledInKernel {
     fn write(&mut self, name: &str, value: u64, counter: &ReadCounter<'_>) -> Result<Vec<TableUpdate>, Flaw>;
 }
 
-/// Reads the value of an entry by table and key; `None` where there is none.
+/// Reads an entry's value by table and key; `None` if it does not exist.
 pub type ReadEntry<'a> = dyn Fn(&str, &[u8]) -> Option<Vec<u8>> + 'a;
 
-/// Reads a counter by its place; `None` of one that cannot be read.
+/// Reads a counter by its index; `None` if it cannot be read.
 pub type ReadCounter<'a> = dyn Fn(usize) -> Option<u64> + 'a;
 
 impl std::fmt::Debug for KernelObject {
@@ -175,7 +174,7 @@ impl std::fmt::Debug for KernelObject {
     }
 }
 
-/// Includes a compiled object, aligned.
+/// Includes a compiled object with the necessary alignment.
 #[macro_export]
 macro_rules! include_object {
     ($path:literal) => {{
@@ -184,8 +183,8 @@ macro_rules! include_object {
     }};
 }
 
-/// Keeps the stack out of the packets of a server whose node forwards in user space: at the ingress
-/// of each port and of the virtual network card's inner end.
+/// Hides packets of a server whose node forwards in user space from the kernel's stack: at the
+/// ingress of each port and of the virtual network card's inner end.
 pub const GUARD: KernelObject = KernelObject {
     bytes: include_object!("../../../bpf/guard/guard.bpf.o"),
     virtual_nic: None,
@@ -193,7 +192,8 @@ pub const GUARD: KernelObject = KernelObject {
     own_tables: None,
 };
 
-/// Gives each flow a separate queue at an end of a link: at a server, and at a switch.
+/// Gives each flow a separate queue at an end of a link. One program is for servers, one for
+/// switches.
 pub const FAIR: KernelObject = KernelObject {
     bytes: include_object!("../../../bpf/fair/fair.bpf.o"),
     virtual_nic: Some("cubeyard_fair_server"),
@@ -201,8 +201,8 @@ pub const FAIR: KernelObject = KernelObject {
     own_tables: None,
 };
 
-/// Reads the number of waiting bytes at a port for a packet that requests it on its way out. Its
-/// licence includes the GPL.
+/// Reads the queue length of a port when a marked packet leaves by it. Its licence includes the
+/// GPL.
 pub const QUEUE: KernelObject = KernelObject {
     bytes: include_object!("../../../bpf/queue/queue.bpf.o"),
     virtual_nic: None,
@@ -210,8 +210,8 @@ pub const QUEUE: KernelObject = KernelObject {
     own_tables: None,
 };
 
-/// The programs of [`FAIR`] that give each service a separate queue: at a server, and at a switch.
+/// The programs of [`FAIR`] with a separate queue for each service: for servers and for switches.
 pub const FAIR_SERVICES: [&str; 2] = ["cubeyard_services_server", "cubeyard_services_switch"];
 
-/// The program of [`FAIR`] that gives all packets one queue.
+/// The program of [`FAIR`] that sends all packets to one queue.
 pub const FAIR_COMMON: &str = "cubeyard_fair_common";

@@ -1,4 +1,4 @@
-//! The fields of the applications' own packets that forwardings read: addresses and the five-tuple.
+//! The fields of applications' packets that forwardings use: addresses and the five-tuple.
 
 use std::net::Ipv4Addr;
 
@@ -11,7 +11,7 @@ const SCTP: u8 = 132;
 const UDP_LITE: u8 = 136;
 const MORE_OR_OFFSET: u16 = 0x3fff;
 
-/// An IPv4 packet of 20 bytes or more.
+/// An IPv4 packet with at least 20 bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Ipv4Packet<'a>(&'a [u8]);
 
@@ -19,13 +19,14 @@ impl<'a> Ipv4Packet<'a> {
     /// Length of the shortest header.
     pub const LEAST_BYTES: usize = 20;
 
-    /// The packet, if it is IPv4 and has the shortest header at least.
+    /// Parses a packet; `None` unless it is IPv4 with at least the shortest header.
     pub fn parse(packet: &'a [u8]) -> Option<Ipv4Packet<'a>> {
         (packet.len() >= Ipv4Packet::LEAST_BYTES && packet[0] >> 4 == 4 && packet[0] & 0xf >= 5)
             .then_some(Ipv4Packet(packet))
     }
 
-    /// A packet of 20 bytes or more as it is: a relay does not judge what it carries.
+    /// A packet of at least 20 bytes, without a check: a relay does not check the packets that it
+    /// carries.
     pub fn unchecked(packet: &'a [u8]) -> Ipv4Packet<'a> {
         Ipv4Packet(packet)
     }
@@ -40,13 +41,13 @@ impl<'a> Ipv4Packet<'a> {
         self.address(16)
     }
 
-    /// The packet's length according to its header, header included.
+    /// The packet's length according to its header, including the header.
     pub fn total_bytes(&self) -> usize {
         usize::from(u16::from_be_bytes([self.0[2], self.0[3]]))
     }
 
-    /// The five-tuple. Ports are 0 in protocols that have none, in packets too short for them, and
-    /// in all fragments of a datagram, so that they take one path.
+    /// The five-tuple. Ports are 0 for protocols without ports, for packets too short for them, and
+    /// for all fragments of a datagram, so that fragments take one path.
     pub fn flow(&self) -> Flow {
         let proto = self.0[9];
         let fragment = u16::from_be_bytes([self.0[6], self.0[7]]) & MORE_OR_OFFSET != 0;

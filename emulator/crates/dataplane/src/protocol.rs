@@ -1,4 +1,4 @@
-//! The interface of every per-server protocol: the control half of a server.
+//! The interface of protocols: the control half of a server.
 //!
 //! A protocol is sans-IO: the caller passes the time and an event ([`Input`]) and polls for actions
 //! ([`Output`]). A container feeds it from sockets and the monotonic clock; the crate
@@ -14,35 +14,34 @@ use crate::inspection::Inspection;
 use crate::service::Services;
 use crate::tables::TableUpdate;
 
-/// A moment, as the time since the clock's own zero. It never goes back.
+/// A time, measured from the clock's zero. It never decreases.
 pub type Time = Duration;
 
 /// The protocol of one server.
 pub trait Protocol {
-    /// Takes in what happened. `now` never goes back from one call to the next.
+    /// Handles an event. `now` never decreases from one call to the next.
     fn handle(&mut self, now: Time, input: Input<'_>);
 
-    /// The next thing to do, in order; `None` when there is nothing left to do.
+    /// The next action, in order; `None` when there is none left.
     fn poll_output(&mut self) -> Option<Output>;
 
-    /// When [`Input::Timeout`] is due if nothing else happens before.
+    /// When [`Input::Timeout`] is due if no other event comes first.
     fn next_timeout(&self) -> Option<Time>;
 
-    /// The protocol's state, for people.
+    /// The protocol's state, for users.
     fn inspect(&self, now: Time) -> Inspection;
 
-    /// Number of the path that a flow from this server takes now; 0 where there is none or paths
+    /// Number of the path that a flow from this server takes now; 0 without a path, or if paths
     /// have no numbers.
     fn path_of(&self, flow: &Flow) -> u32;
 
-    /// The services that run next to it, of which each server has an instance; `None` for a
-    /// protocol without services.
+    /// The services of this server; `None` for a protocol without services.
     fn services(&mut self) -> Option<&mut dyn Services> {
         None
     }
 
-    /// Time over which the caller smooths what it reports as [`Input::Available`]: a load older
-    /// than this counts for less than a third. `[ours]`
+    /// Time over which the caller smooths the values of [`Input::Available`]: older loads count for
+    /// less than a third. `[ours]`
     fn load_memory(&self) -> Duration {
         Duration::from_secs(1)
     }
@@ -51,9 +50,9 @@ pub trait Protocol {
 /// An event at a server.
 #[derive(Clone, Copy, Debug)]
 pub enum Input<'a> {
-    /// The time of [`Protocol::next_timeout`] has come. A superfluous one does no harm.
+    /// The time of [`Protocol::next_timeout`] has come. An early one does no harm.
     Timeout,
-    /// A control message arrived by a port. Its sender is not authenticated.
+    /// A control message arrived at a port. Its sender is not authenticated.
     Message {
         /// The port of arrival.
         port: u8,
@@ -62,10 +61,10 @@ pub enum Input<'a> {
         /// The payload of the datagram.
         bytes: &'a [u8],
     },
-    /// A record that the forwarding half wrote, in the protocol's own format: a new flow, a dead
+    /// A record of the forwarding in the protocol's own format, for example a new flow or a dead
     /// next hop.
     Notice(&'a [u8]),
-    /// The current rate of a flow from this server, in bits per second; also a sign that the flow
+    /// The current rate of a flow from this server, in bits per second. It also shows that the flow
     /// is alive.
     FlowRate {
         /// The flow's five-tuple.
@@ -75,20 +74,20 @@ pub enum Input<'a> {
     },
     /// A flow from this server has ended.
     FlowEnded(Flow),
-    /// A port's cable lost its carrier or has it again.
+    /// A port has lost or regained its carrier.
     Carrier {
         /// The number of the port.
         port: u8,
-        /// Whether there is a carrier.
+        /// Whether the port has a carrier.
         up: bool,
     },
-    /// Bandwidth that a port's link has left, in bits per second.
+    /// Free bandwidth of a port's link, in bits per second.
     Available {
         /// The number of the port.
         port: u8,
-        /// The rate from the server.
+        /// Free bandwidth from the server.
         out_bits_per_sec: f64,
-        /// The rate to the server.
+        /// Free bandwidth to the server.
         in_bits_per_sec: f64,
     },
 }

@@ -1,12 +1,12 @@
-//! The rate limit of messages, of rounds of probing, and of notices from the kernel
+//! Rate limits for messages, for rounds of probing, and for notices of the kernel
 //! (`bpf/common/events.h`).
 
 use std::time::Duration;
 
 use crate::protocol::Time;
 
-/// Lets events pass at a rate, with a burst after silence. It keeps the time at which the next
-/// event would be due if all came evenly, which may run ahead of the clock by the burst (GCRA).
+/// Limits the rate of events, with bursts after silence. It stores when the next event would be due
+/// at regular intervals; this time may be ahead of the clock by the burst (GCRA).
 #[derive(Clone, Copy, Debug)]
 pub struct RateLimit {
     gap_nanos: u64,
@@ -15,7 +15,7 @@ pub struct RateLimit {
 }
 
 impl RateLimit {
-    /// One event each `gap_nanos` in the long run, `burst` (at least 1) at once after silence.
+    /// One event per `gap_nanos` on average, and `burst` events (at least 1) at once after silence.
     pub const fn new(gap_nanos: u64, burst: u64) -> RateLimit {
         RateLimit {
             gap_nanos,
@@ -24,12 +24,12 @@ impl RateLimit {
         }
     }
 
-    /// `per_sec` events a second in the long run, two seconds' worth at once. `[ours]`
+    /// `per_sec` events per second on average, and those of two seconds at once. `[ours]`
     pub fn per_sec(per_sec: f64) -> RateLimit {
         RateLimit::new((1e9 / per_sec) as u64, (2.0 * per_sec) as u64)
     }
 
-    /// Takes one event from what the limit allows; whether it may pass. `now` never goes back.
+    /// Counts an event; returns whether the limit allows it. `now` never decreases.
     pub fn take(&mut self, now: Time) -> bool {
         let now_nanos = now.as_nanos() as u64;
         let due = self.due_nanos.max(now_nanos);
@@ -41,12 +41,12 @@ impl RateLimit {
     }
 }
 
-/// Time between notices of one kind from a forwarding, in the long run: `CY_NOTICE_GAP_NANOS`.
+/// Average time between notices of one kind from a forwarding: `CY_NOTICE_GAP_NANOS`.
 pub const NOTICE_GAP_NANOS: u64 = 1_000_000;
-/// Notices of one kind that may come at once after silence: `CY_NOTICE_BURST`.
+/// Notices of one kind that may follow at once after silence: `CY_NOTICE_BURST`.
 pub const NOTICE_BURST: u64 = 256;
 
-/// The limit of one kind of notice.
+/// The rate limit for one kind of notice.
 pub const fn notices() -> RateLimit {
     RateLimit::new(NOTICE_GAP_NANOS, NOTICE_BURST)
 }

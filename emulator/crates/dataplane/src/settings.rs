@@ -1,5 +1,4 @@
-//! A protocol's settings as data: names, units, limits and defaults, from which forms are made and
-//! values checked.
+//! A protocol's settings as data: names, units, limits and defaults, for forms and for checks.
 
 use std::collections::BTreeMap;
 
@@ -7,27 +6,27 @@ use serde::Serialize;
 
 use crate::configuration::ConfigurationError;
 
-/// One setting, a number.
+/// One setting of a protocol, a number.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Setting {
-    /// Its name, in snake_case, with its unit.
+    /// Name in snake_case, including the unit.
     pub name: &'static str,
     /// The label in forms.
     pub title: &'static str,
     /// A description for users.
     pub description: &'static str,
-    /// Whether it is a whole number.
+    /// Whether the value is a whole number.
     #[serde(rename = "type", serialize_with = "type_name")]
     pub whole: bool,
-    /// Its unit for people; empty for none.
+    /// Unit for users; empty without a unit.
     pub unit: &'static str,
-    /// The least value.
+    /// The smallest allowed value.
     pub minimum: f64,
-    /// The greatest value.
+    /// The largest allowed value.
     pub maximum: f64,
-    /// Value where none is given.
+    /// Value if the user gives none.
     pub default: f64,
-    /// Where the default comes from: `[bcube §7.5]`, or `[ours]`.
+    /// Source of the default: `[bcube §7.5]`, or `[ours]`.
     pub source: &'static str,
 }
 
@@ -36,10 +35,10 @@ fn type_name<S: serde::Serializer>(whole: &bool, serializer: S) -> Result<S::Ok,
     serializer.serialize_str(if *whole { "integer" } else { "number" })
 }
 
-/// Settings as they are given: by name.
+/// The given settings by name.
 pub type Given = BTreeMap<String, f64>;
 
-/// Every setting of a schema: the given value or its default.
+/// All settings of a schema: given values or defaults.
 ///
 /// Errors: a name that the schema does not have, a value out of its limits, a fraction of a whole
 /// number.
@@ -58,7 +57,7 @@ pub fn read(schema: &[Setting], given: &Given) -> Result<BTreeMap<&'static str, 
     }
     let value = |setting: &Setting| {
         let value = given.get(setting.name).copied().unwrap_or(setting.default);
-        // A NaN is in no range.
+        // A NaN fails this test, as it is in no range.
         let allowed = value >= setting.minimum && value <= setting.maximum;
         if allowed && (!setting.whole || value.fract() == 0.0) {
             return Ok((setting.name, value));

@@ -15,11 +15,11 @@ use crate::flow::Flow;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TableUpdate {
-    /// The table's name: see [`TableSchema::name`].
+    /// Name of the table, see [`TableSchema::name`].
     pub table: Cow<'static, str>,
-    /// The entry's key; for an array, its index as a `u32` in the machine's byte order.
+    /// Key of the entry; for an array, its index as a `u32` in the machine's byte order.
     pub key: HexBytes,
-    /// The entry's value; `None` removes the entry.
+    /// Value of the entry; `None` removes the entry.
     #[serde(default)]
     pub value: Option<HexBytes>,
 }
@@ -43,8 +43,9 @@ impl TableUpdate {
         }
     }
 
-    /// Calls `write` to change an entry of a table in user space: table, key and value, with the
-    /// lengths of its schema. Errors: there is no such table, or `write` rejects the entry.
+    /// Changes an entry of a table in user space by calling `write` with table, key and value,
+    /// whose lengths match the schema. Errors: there is no such table, or `write` rejects the
+    /// entry.
     pub fn write_to(
         &self,
         schemas: &[TableSchema],
@@ -61,7 +62,7 @@ impl TableUpdate {
     }
 }
 
-/// Applies the entries of a server's own place, as its configuration gives them.
+/// Applies the entries that follow from a server's position.
 pub fn set_up(
     entries: &[TableUpdate],
     mut apply: impl FnMut(&TableUpdate) -> Result<(), TableError>,
@@ -77,7 +78,7 @@ pub fn set_up(
     Ok(())
 }
 
-/// Bytes that are hexadecimal digits in JSON.
+/// Bytes, written in JSON as hexadecimal digits.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HexBytes(pub Vec<u8>);
 
@@ -112,50 +113,50 @@ impl<'de> Deserialize<'de> for HexBytes {
     }
 }
 
-/// How a table is kept.
+/// The data structure of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TableKind {
-    /// Entries by index; all of them exist.
+    /// Entries by index. All indices have an entry.
     Array,
-    /// Entries are found by key.
+    /// Entries by key.
     Hash,
-    /// Entries by key; the least recently used one makes room.
+    /// Entries by key. If the table is full, the least recently used entry is removed.
     LruHash,
-    /// Entries by prefixes of keys: a key begins with the number of its bits that count, a `u32` in
+    /// Entries by prefixes of keys. A key begins with the length of its prefix in bits, a `u32` in
     /// the machine's byte order.
     Trie,
 }
 
-/// Who writes a table.
+/// Who may write a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Writer {
-    /// Only the set-up of the server can write it, not its protocol.
+    /// Only the setup of the server, not its protocol.
     SetUp,
-    /// The server's protocol too.
+    /// The setup, and the server's protocol.
     Protocol,
-    /// The forwarding itself; the protocol may remove entries.
+    /// The forwarding itself. The protocol may remove entries.
     Forwarding,
 }
 
 /// The format of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableSchema {
-    /// Its name; in the kernel, the map's.
+    /// Name of the table; in the kernel, of the map.
     pub name: &'static str,
-    /// How it is kept.
+    /// Data structure of the table.
     pub kind: TableKind,
-    /// Length of a key, in bytes; 4 in an array.
+    /// Length of a key in bytes; 4 for an array.
     pub key_bytes: usize,
     /// Length of a value, in bytes.
     pub value_bytes: usize,
-    /// Entries that it holds.
+    /// Maximum number of entries.
     pub entries: usize,
-    /// The writer of the table.
+    /// Who may write the table.
     pub writer: Writer,
 }
 
 impl TableSchema {
-    /// The table that describes a server: one entry of this number of bytes.
+    /// The schema of a table with one entry of this length, which describes the server.
     pub const fn of_server(name: &'static str, value_bytes: usize) -> TableSchema {
         TableSchema {
             name,
@@ -167,7 +168,7 @@ impl TableSchema {
         }
     }
 
-    /// The table of what flows have sent: [`FlowCount`] by [`Flow`].
+    /// The schema of the table of sent data: [`FlowCount`] by [`Flow`].
     pub const fn of_flow_counts(name: &'static str) -> TableSchema {
         TableSchema {
             name,
@@ -179,8 +180,8 @@ impl TableSchema {
         }
     }
 
-    /// Checks the shape of an update, as the server's protocol may send it: lengths, bounds, and
-    /// whether it may write this table.
+    /// Checks the shape of an update by the server's protocol: lengths, bounds, and whether the
+    /// protocol may write this table.
     pub fn check(&self, update: &TableUpdate) -> Result<(), TableError> {
         let refuse = |message: String| Err(TableError::new(&update.table, message));
         if update.key.0.len() != self.key_bytes {
@@ -218,12 +219,12 @@ impl TableSchema {
     }
 }
 
-/// The index that an array's key is.
+/// Decodes the index in an array's key.
 pub fn array_index(key: &[u8]) -> Option<usize> {
     Some(u32::from_ne_bytes(key.try_into().ok()?) as usize)
 }
 
-/// Why an update was refused.
+/// Why an update was rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableError {
     /// The name of the table.
@@ -250,16 +251,17 @@ impl fmt::Display for TableError {
 
 impl std::error::Error for TableError {}
 
-/// Checks of a run's tables: a server can only write entries of its own network.
+/// Checks of changes to a run's tables: a server can only write entries of its own network.
 pub trait TableRules: fmt::Debug + Send + Sync {
-    /// The initial entries of a server's tables, before its protocol has written anything: enough
-    /// to carry packets.
+    /// The initial entries of a server's tables, enough to forward packets before its protocol
+    /// writes any.
     fn initial(&self, server: NodeId) -> Vec<TableUpdate>;
 
-    /// Whether a server's protocol may make a change whose shape [`TableSchema::check`] has passed.
+    /// Checks whether a server's protocol may make a change. [`TableSchema::check`] must have
+    /// accepted its shape.
     fn check(&self, server: NodeId, update: &TableUpdate) -> Result<(), TableError>;
 
-    /// The gateways by which a server is reached from outside, the best first; none for a protocol
+    /// The gateways by which a server is reached from outside, the best first; empty for a protocol
     /// without gateways.
     fn gateways_of(&self, server: NodeId) -> Vec<NodeId> {
         let _ = server;
@@ -267,11 +269,11 @@ pub trait TableRules: fmt::Debug + Send + Sync {
     }
 }
 
-/// Makes the rules of one run.
+/// Derives the rules of a run.
 pub type MakeRules = fn(&RunPlan) -> Result<Box<dyn TableRules>, ConfigurationError>;
 
-/// The entries that follow from a server's own place alone: who it is, and its neighbours, all
-/// taken for alive.
+/// The entries that follow from a server's position: its own, and its neighbours', which all count
+/// as alive.
 pub type OwnEntries = fn(&Configuration) -> Result<Vec<TableUpdate>, ConfigurationError>;
 
 #[cfg(test)]

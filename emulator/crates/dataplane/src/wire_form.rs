@@ -1,19 +1,20 @@
-//! Packets that the kernel has not finished, as they would be on a wire: checksums that a network
-//! card would fill in, and each of several packets that the kernel carries as one.
-//! `[linux Documentation/networking/checksum-offloads.rst, segmentation-offloads.rst]`
+//! Completes packets that the kernel has not finished, so that they look as on a wire: fills in
+//! checksums that a network card would compute, and restores the headers of each of several packets
+//! that the kernel carries as one. `[linux Documentation/networking/checksum-offloads.rst,
+//! segmentation-offloads.rst]`
 
 use cubeyard_chip::frame::ones_complement_sum;
 
 use crate::frame::ETHERNET_BYTES;
 
-/// Which of several packets in one this is.
+/// Which of several packets in one super-packet this is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// Number of parts before it.
+    /// Number of earlier parts.
     pub number: u8,
-    /// Bytes of data before it.
+    /// Bytes of data in earlier parts.
     pub offset: u32,
-    /// Whether none is behind it.
+    /// Whether this is the last part.
     pub is_last: bool,
 }
 
@@ -21,14 +22,14 @@ const IPV4: [u8; 2] = [8, 0];
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 const IP_BYTES: usize = 20;
-/// More fragments, and where this one belongs.
+/// Mask of the IPv4 fields that mark a fragment: more fragments, and the offset.
 const FRAGMENT: u16 = 0x3fff;
-/// FIN and PSH, which only the last of several packets has, and CWR, which only the first has.
+/// FIN and PSH belong only to the last of several packets; CWR only to the first.
 const LAST_ONLY: u8 = 0x09;
 const FIRST_ONLY: u8 = 0x80;
 
-/// Finishes a frame of IPv4, or of IPv4 behind `header_bytes` of a protocol's header that begins
-/// with one of IPv4 too. Frames of anything else stay as they are. O(bytes).
+/// Completes an IPv4 frame, or IPv4 after `header_bytes` of a protocol's header that itself begins
+/// with IPv4. Leaves all other frames unchanged. O(bytes).
 pub fn finish(frame: &mut [u8], header_bytes: usize, part: Option<Part>) {
     if frame.get(12..ETHERNET_BYTES) != Some(&IPV4[..]) {
         return;
@@ -55,7 +56,7 @@ pub fn finish(frame: &mut [u8], header_bytes: usize, part: Option<Part>) {
     }
 }
 
-/// Bytes of the IPv4 header that a packet begins with.
+/// Length of the IPv4 header at the start of a packet.
 fn ip_bytes(packet: &[u8]) -> Option<usize> {
     let first = *packet.first()?;
     let bytes = usize::from(first & 15) * 4;
@@ -81,7 +82,7 @@ fn set_length(packet: &mut [u8]) {
     set_u16(packet, 10, !sum);
 }
 
-/// Turns the headers of several packets into those of one of them.
+/// Turns the headers of a super-packet into those of one of its packets.
 fn become_one(packet: &mut [u8], part: Part) {
     let Some(header) = ip_bytes(packet) else {
         return;
@@ -108,8 +109,8 @@ fn become_one(packet: &mut [u8], part: Part) {
 }
 
 /// Fills in the checksum of TCP or UDP if the kernel has left it to hardware: the field then holds
-/// the sum of the addresses, the protocol and the length. Other checksums stay as they are, even
-/// wrong ones, unless `anew` is set.
+/// the sum of the addresses, the protocol and the length. Other checksums, even wrong ones, are not
+/// changed, unless `anew` is set.
 fn fill_checksum(packet: &mut [u8], anew: bool) {
     let Some(header) = ip_bytes(packet) else {
         return;
@@ -135,7 +136,7 @@ fn fill_checksum(packet: &mut [u8], anew: bool) {
     set_u16(packet, at, 0);
     let all = u32::from(ones_complement_sum(&packet[header..total])) + u32::from(pseudo);
     let sum = !((all & 0xffff) + (all >> 16)) as u16;
-    // In UDP, a checksum of zero means that there is none.
+    // In UDP, a checksum of zero stands for no checksum.
     set_u16(packet, at, if protocol == UDP && sum == 0 { 0xffff } else { sum });
 }
 
@@ -150,8 +151,8 @@ mod tests {
     const HEADER: usize = 36;
     const SEQUENCE: u32 = u32::MAX - 5000;
 
-    /// A frame with a protocol's header and a TCP or UDP packet with these data, in the kernel's
-    /// form: the checksum is not filled in yet.
+    /// A frame with a protocol's header and a TCP or UDP packet with this data, in the kernel's
+    /// form: its checksum is not complete.
     fn frame(protocol: u8, data: &[u8]) -> (Vec<u8>, usize) {
         let transport = if protocol == TCP { 32 } else { 8 };
         let mut packet = vec![0; IP_BYTES + transport];
@@ -177,7 +178,7 @@ mod tests {
         (whole, ETHERNET_BYTES + HEADER + IP_BYTES + transport)
     }
 
-    /// Whether both IPv4 headers have the frame's length and all checksums are right.
+    /// Whether both IPv4 headers have the frame's length, and all checksums are correct.
     fn is_right(frame: &[u8]) -> bool {
         let (outer, inner) = (&frame[ETHERNET_BYTES..], &frame[ETHERNET_BYTES + HEADER..]);
         let whole = [outer, inner].iter().all(|item| {

@@ -1,5 +1,5 @@
-//! BSR, the control half of one server: handles inputs for neighbours, flows and default paths.
-//! `[bcube §4]`
+//! BSR, the control half of a server: handles events of neighbours and flows, and computes default
+//! paths. `[bcube §4]`
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::Ipv4Addr;
@@ -32,20 +32,20 @@ use crate::neighbours::Neighbours;
 use crate::protocol::{Input, Output, Protocol, Time};
 use crate::rate_limit::RateLimit;
 
-/// Rounds of probing that begin in a second on average.
+/// Average number of probing rounds that may begin per second.
 const ROUNDS_PER_SEC: f64 = 500.0;
-/// Time to wait when that is used up.
+/// Pause if more rounds are due than allowed.
 pub(super) const ROUND_PAUSE: Duration = Duration::from_millis(100);
-/// The factor by which a flow's rate can grow after it moved to a free path. The acknowledgements
-/// of a transfer need almost no bandwidth on any path, and must not block the path for flows that
-/// would use it. `[ours]`
+/// A flow's rate can grow by this factor after it has moved to a free path. The acknowledgements of
+/// a transfer need almost no bandwidth on any path, and must not keep data flows away from a path.
+/// `[ours]`
 const GROWTH: f64 = 4.0;
-/// Least time between two failure messages to one source about one next hop.
+/// Minimum time between two failure messages to one source about the same next hop.
 pub(super) const REPORT_PAUSE: Duration = Duration::from_millis(100);
-/// Sources and next hops for which that is remembered.
+/// How many pairs of source and next hop are remembered for that.
 pub(super) const MAX_REPORTS: usize = 1024;
 
-/// The BSR state of one server.
+/// State of BSR on one server.
 #[derive(Debug)]
 pub struct Bsr {
     pub(super) me: NodeId,
@@ -54,14 +54,14 @@ pub struct Bsr {
     pub(super) structure: Structure,
     pub(super) neighbours: Neighbours,
     pub(super) keys: NeighbourKeys,
-    /// The neighbours' entries of the neighbour status table, in their order.
+    /// The neighbours' entries of the neighbour status table, in the order of neighbours.
     pub(super) next_hops: Vec<NextHop>,
     pub(super) failed: FailedLinks,
     pub(super) flows: Flows,
     /// Rounds in progress, by number.
     pub(super) rounds: BTreeMap<u32, Flow>,
     pub(super) round_limit: RateLimit,
-    /// Paths, by destination, for flows without their own path.
+    /// Paths by destination, for flows that have no own path yet.
     pub(super) routes: BTreeMap<NodeId, Path>,
     pub(super) gateways: Gateways,
     /// When a data packet's failure was last reported, by its source and next hop.
@@ -72,7 +72,7 @@ pub struct Bsr {
 }
 
 impl Bsr {
-    /// A server that starts now: every neighbour counts as alive until it has been silent for too
+    /// The state at the start: every neighbour counts as alive until it has been silent for too
     /// long.
     pub fn new(configuration: &Configuration, now: Time) -> Result<Bsr, ConfigurationError> {
         let settings = Settings::of(&configuration.settings)?;
@@ -149,7 +149,7 @@ impl Bsr {
         }
     }
 
-    /// Writes a flow's own path.
+    /// Writes the path of one flow.
     pub(super) fn set_flow(&mut self, flow: &Flow, end: NodeId, path: &NumberedPath) {
         if let Some(end) = virtual_ip(end) {
             let update = tables::path(end, path).of_flow(flow);
@@ -159,14 +159,13 @@ impl Bsr {
 
     // ---------------------------------------------------------------- known failures
 
-    /// Whether the neighbour that a byte names is there and alive.
+    /// Whether the byte names a neighbour that is alive.
     pub(super) fn is_up(&self, nha: Nha) -> bool {
         let index = self.keys.index(nha);
         index.is_some_and(|index| self.neighbours.list()[index].up)
     }
 
-    /// Whether a hop is not known to be dead: for neighbours by our own table, elsewhere by
-    /// reports.
+    /// Whether a hop may work: neighbours' hops by our own table, other hops by reports.
     pub(super) fn hop_usable(&self, from: NodeId, to: NodeId) -> bool {
         if !self.structure.is_present(to) {
             return false;
@@ -187,8 +186,8 @@ impl Bsr {
         path.pairs().all(|(from, to)| self.hop_usable(from, to))
     }
 
-    /// BuildPathSet as far as its servers are there and a header can hold it, level `k` first.
-    /// `[bcube §3.3]`
+    /// The paths of BuildPathSet, level `k` first, without those that need missing servers or do
+    /// not fit a header. `[bcube §3.3]`
     pub(super) fn path_set(&self, destination: NodeId) -> Vec<Path> {
         let set = build_path_set(self.structure.shape(), self.me, destination);
         set.iter()
@@ -196,7 +195,7 @@ impl Bsr {
             .collect()
     }
 
-    /// A shortest path over usable hops, clear of `standing` paths and of hops that are `suspect`.
+    /// A shortest path over usable hops that avoids the `standing` paths and `suspect` hops.
     /// `[bcube §4.2]`
     pub(super) fn search<'a>(
         &self,
@@ -218,9 +217,9 @@ impl Bsr {
             .flatten()
     }
 
-    /// The path to take to a server when nothing has been probed: the shortest of BuildPathSet that
-    /// is usable, in turn by how the addresses differ, so that all-to-all loads every link alike
-    /// `[ours]`; else any.
+    /// The path to a server that has not been probed: a shortest usable path of BuildPathSet, else
+    /// any path. Which of the shortest depends on how the addresses differ, so that all-to-all
+    /// traffic loads all links equally `[ours]`.
     pub(super) fn default_path(&self, destination: NodeId) -> Option<Path> {
         let mut usable = self.path_set(destination);
         usable.retain(|path| self.path_usable(path));
@@ -255,7 +254,7 @@ impl Bsr {
 
     // ---------------------------------------------------------------- failures and recoveries
 
-    /// Takes note of neighbours that have just died.
+    /// Handles neighbours that have just died.
     pub(super) fn on_deaths(&mut self, now: Time, died: &[usize], cause: DeathCause) {
         for &index in died {
             let neighbour = &self.neighbours.list()[index];
@@ -305,7 +304,7 @@ impl Bsr {
             if broken && !has_another {
                 self.flows.schedule(&flow, now);
             } else if broken {
-                // As long as there are paths left, probing can wait. [bcube §4.3]
+                // While the flow has paths left, probing can wait. [bcube §4.3]
                 let pause = secs(self.settings.reprobe_after_failure_secs);
                 let due = now + pause + self.jitter(pause);
                 self.flows.hasten(&flow, due);
@@ -314,12 +313,12 @@ impl Bsr {
         self.refresh_routes(now);
     }
 
-    /// A random part of `adapt_jitter` times a time. `[bcube §4.3]`
+    /// A random share of a time, up to `adapt_jitter`. `[bcube §4.3]`
     pub(super) fn jitter(&mut self, of: Duration) -> Duration {
         of.mul_f64(self.settings.adapt_jitter * self.draws.unit())
     }
 
-    /// Puts a flow on a path.
+    /// Moves a flow to a path.
     pub(super) fn switch(&mut self, now: Time, flow: &Flow, candidate: &Candidate, reason: SwitchReason) {
         let summary = summary(candidate);
         let Some(state) = self.flows.get_mut(flow) else {
@@ -431,7 +430,7 @@ impl Bsr {
             return self.refuse("not-our-flow");
         };
         if let Some(state) = self.flows.get_mut(&flow) {
-            // The forwarding reported the flow again, because it had discarded the flow and its
+            // The forwarding has reported the flow again, because it had evicted the flow and its
             // path.
             state.active_at = now;
             if let Some(path) = state.current.as_ref().map(|path| path.numbered) {
@@ -445,7 +444,7 @@ impl Bsr {
         self.on_flow_due(now, &flow);
     }
 
-    /// A record of the forwarding.
+    /// Handles a record of the forwarding.
     fn on_notice(&mut self, now: Time, bytes: &[u8]) {
         let Ok(notice) = Notice::read_from_bytes(bytes) else {
             return self.refuse("bad-notice");
@@ -467,7 +466,7 @@ impl Bsr {
         }
     }
 
-    /// Forgets a flow here and in the forwarding engine.
+    /// Removes a flow here and in the forwarding.
     pub(super) fn forget(&mut self, flow: &Flow) {
         if let Some(round) = self.flows.remove(flow).and_then(|state| state.round) {
             self.rounds.remove(&round.id);

@@ -1,11 +1,11 @@
-//! BCube packets by the tables of a switching chip, in user space `[serverswitch §5.1]`: the
-//! program of the paper's Fig. 6 with this server's neighbours, and the header that it forwards by.
+//! BCube packets through the tables of a switching chip, in user space `[serverswitch §5.1]`: the
+//! program of the paper's Fig. 6 with this server's neighbours, and the header on which it matches.
 //! `bpf/serverswitch` does the same in the kernel.
 //!
 //! The server is the chip's CPU: it adds and removes the header, and gets the packets whose next
-//! hop is dead. Packets that an entry set by a user's calls sends to the CPU belong to the user
-//! ([`Forwarding::chip`]). The path's number follows the paper's header, so that both headers of
-//! BCube have equal lengths. `[ours]`
+//! hop is dead. If an entry set by a user's calls sends packets to the CPU, they belong to the user
+//! ([`Forwarding::chip`]). The path's number follows the paper's header, so that both of BCube's
+//! headers have the same length. `[ours]`
 
 use std::cmp::Reverse;
 use std::net::Ipv4Addr;
@@ -31,11 +31,11 @@ use crate::protocol::Time;
 use crate::tables::{TableError, TableUpdate};
 
 const _: () = assert!(HEADER_BYTES == bcube::HEADER_BYTES + size_of::<u32>());
-/// The port by which the CPU gives packets to the chip.
+/// The port through which the CPU hands packets to the chip.
 const FROM_CPU: u8 = EXTERNAL_PORTS;
 const TTL_AT: usize = 8;
 
-/// Columns of the entries: values in hexadecimal digits, `..` where the mask does not care.
+/// Columns of the entries: values in hexadecimal digits, with `..` where the mask ignores a byte.
 const COLUMNS: &[(&str, &str, ColumnKind)] = &[
     ("table", "Table", ColumnKind::Text),
     ("index", "Index", ColumnKind::Count),
@@ -52,11 +52,11 @@ pub struct ChipForwarding {
     program: ChipProgram,
     switch: ServerSwitch,
     frame: Frame,
-    /// Frames that leave in addition to the frame that the chip received.
+    /// Frames to send in addition to the one in the buffer.
     copies: Vec<Verdict>,
 }
 
-/// The forwarding of a server that has its neighbours but no path yet.
+/// The initial state: a server with its neighbours but without paths.
 pub fn forwarding(configuration: &Configuration) -> Result<Box<dyn Forwarding>, ConfigurationError> {
     let mut forwarding = ChipForwarding {
         state: State::of(configuration)?,
@@ -108,7 +108,7 @@ impl Forwarding for ChipForwarding {
         Some(&mut self.switch)
     }
 
-    /// Entries that have decided about packets, the busiest first. O(entries).
+    /// Entries that have matched packets, the busiest first. O(entries).
     fn inspect(&self) -> Vec<Section> {
         let (chip, overlay) = (self.switch.chip(), self.switch.overlay());
         let mut hits: Vec<_> = chip.hits().into_iter().collect();
@@ -156,7 +156,7 @@ impl Forwarding for ChipForwarding {
 }
 
 impl ChipForwarding {
-    /// Puts the program of the present neighbours into the chip. O(neighbours).
+    /// Commits the program for the current neighbours to the chip. O(neighbours).
     fn commit(&mut self) -> Result<(), TableError> {
         let program = self.program.of(&self.state)?;
         self.switch.rebase(program).map_err(refused)
@@ -206,7 +206,7 @@ impl ChipForwarding {
             self.state.accept(source, destination, inner)?;
             return Ok(self.state.decapsulate(buffer, ETHERNET_BYTES + total));
         }
-        // A packet that reaches the CPU and is for another server has a dead next hop.
+        // A packet for another server reaches the CPU if its next hop is dead.
         let index = usize::from(packet[TTL_AT]).saturating_sub(2);
         let hop = packet.get(20 + index).copied().unwrap_or_default();
         Err(self.state.dead_next_hop(Nha(hop), now, || Notice {
@@ -218,9 +218,9 @@ impl ChipForwarding {
         }))
     }
 
-    /// Has the chip forward the buffer's frame. Returns the port that it leaves by: an external
-    /// one, or one to the CPU; `None` if it went to the user's program alone. A frame that leaves
-    /// by several ports leaves by all but the last as a copy.
+    /// Passes the buffer's frame through the chip. Returns the port by which it leaves: an external
+    /// port or one to the CPU; `None` if only the user's program got it. If it leaves by several
+    /// ports, all but the last get a copy.
     fn through_chip(&mut self, in_port: u8, buffer: &mut PacketBuffer) -> Result<Option<u8>, DropReason> {
         self.frame.set(buffer.frame()).map_err(|_| DropReason::TooBig)?;
         let (copies, mut last) = (&mut self.copies, None);
@@ -255,7 +255,7 @@ impl ChipForwarding {
             }
             Left::Discarded(reason) => Err(match reason {
                 DiscardReason::IpChecksum => DropReason::BadChecksum,
-                // A packet at the end of its path is its destination's.
+                // A packet at the end of its path belongs to its destination.
                 DiscardReason::NoMatch if self.frame.bytes()[ETHERNET_BYTES + TTL_AT] <= 1 => {
                     DropReason::NotMine
                 }

@@ -1,6 +1,6 @@
-//! The program of a server's chip: the paper's, or one that the user of a run sets for all servers.
-//! Both are generated from the server's neighbours again whenever one of them changes.
-//! `[serverswitch §5.1]`
+//! The program of a server's chip: the paper's, or one that a user sets for all servers of a run.
+//! Both are generated again from the server's neighbours when one of them changes. `[serverswitch
+//! §5.1]`
 
 use cubeyard_chip::bcube::{Neighbour, program_of};
 use cubeyard_chip::text::{Server, Source};
@@ -12,20 +12,20 @@ use crate::chip_tables::refused;
 use crate::configuration::Configuration;
 use crate::tables::TableError;
 
-/// A program for any server.
+/// The source of a program that fits any server.
 #[derive(Clone, Debug, Default)]
 pub struct ChipProgram(Option<Source>);
 
 impl ChipProgram {
-    /// The program of a text. Errors: those of its grammar, the first one in words.
+    /// Parses a program. Errors: the first error in its text, as a message.
     pub fn of_text(text: &str) -> Result<ChipProgram, TableError> {
         Source::parse(text)
             .map(|source| ChipProgram(Some(source)))
             .map_err(refused)
     }
 
-    /// The program of a server's present neighbours. O(neighbours), or what the user's program
-    /// executes.
+    /// Generates the program for a server's current neighbours. O(neighbours), or the steps of the
+    /// user's program.
     pub(super) fn of(&self, state: &State) -> Result<Program, TableError> {
         let server = server(state);
         match &self.0 {

@@ -22,8 +22,8 @@ use crate::inspection::Section;
 use crate::object::{CalledInKernel, Question, ReadCounter, ReadEntry, Translate};
 use crate::tables::{TableError, TableUpdate};
 
-/// Where the header of the paper's Fig. 5 has the protocol's number, the hops, how many there are,
-/// and its source's mark `[ours]`.
+/// Offsets in the header of the paper's Fig. 5: protocol number, hops, number of hops, and the mark
+/// of its source `[ours]`.
 const PROTOCOL_AT: usize = 9;
 const HOPS_AT: usize = 20;
 const COUNT_AT: usize = 29;
@@ -35,18 +35,18 @@ pub struct BcubeChip {
     state: State,
     /// The source of its programs.
     source: ChipProgram,
-    /// The program, and over it what calls have set.
+    /// The current program, with the entries that calls have set.
     driver: ServerSwitch,
     /// The tables of the chip.
     pub tables: ChipTables,
 }
 
-/// The state of a server without an address or known neighbours.
+/// The state of a server that has no address and no known neighbours.
 pub fn bcube_chip() -> Box<dyn Translate> {
     Box::<BcubeChip>::default()
 }
 
-/// The question in a marked packet's copy for the CPU.
+/// Parses the question in a marked packet's copy for the CPU.
 pub fn question(record: &[u8]) -> Option<Question> {
     let punt = Punt::ref_from_prefix(record).ok()?.0;
     let packet = punt.data.get(ETHERNET_BYTES..usize::from(punt.taken))?;
@@ -57,7 +57,7 @@ pub fn question(record: &[u8]) -> Option<Question> {
     (is_marked && punt.out_port < EXTERNAL_PORTS).then_some(Question {
         at_nanos: punt.at_nanos,
         source: Ipv4Addr::new(header[12], header[13], header[14], header[15]),
-        // The first hop's stands last.
+        // The header lists hops in reverse order, so the source's own hop is the last one.
         source_port: Nha(*hops.last()?).level() as u8,
         out_port: punt.out_port,
         processor: punt.processor,
@@ -143,7 +143,7 @@ impl CalledInKernel for BcubeChip {
         self.tables.value(register, counter)
     }
 
-    /// A switch keeps its value when the program changes.
+    /// Switch registers keep their values when the program changes.
     fn write(&mut self, name: &str, value: u64, counter: &ReadCounter<'_>) -> Result<Vec<TableUpdate>, Flaw> {
         let updates = self.tables.write(name, value, counter)?;
         self.driver.write_register(name, value)?;
@@ -152,7 +152,7 @@ impl CalledInKernel for BcubeChip {
 }
 
 impl BcubeChip {
-    /// Changes the program, and returns the updates that commit it; entries that stay keep their
+    /// Changes the program, and returns the updates that commit it; unchanged entries keep their
     /// counters. O(entries). Errors: of the change, or of a program that the kernel's chip does not
     /// support; then nothing has changed.
     fn commit(
@@ -174,7 +174,7 @@ impl BcubeChip {
         Ok(updates)
     }
 
-    /// The interface of each external port.
+    /// Sets the interface of each external port.
     fn ports(&self) -> impl Iterator<Item = TableUpdate> {
         (0..EXTERNAL_PORTS).map(|port| {
             let mut known = self.state.nst.iter();

@@ -1,4 +1,4 @@
-//! The failed-link database: hops between servers that somebody reported as dead. `[bcube §4.2]`
+//! The database of failed links: hops between servers that were reported as dead. `[bcube §4.2]`
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,21 +7,20 @@ use cubeyard_topology::NodeId;
 
 use crate::protocol::Time;
 
-/// Hops that the database holds; the one nearest its end makes room.
+/// Capacity of the database. When it is full, the hop that expires next is removed.
 const MAX_LINKS: usize = 4096;
 
 /// A failed hop between two servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FailedLink {
-    /// Its ends, the lower number first.
+    /// Both servers, the lower number first.
     pub servers: (NodeId, NodeId),
-    /// Time until it is forgotten.
+    /// Time until the entry expires.
     pub expires_in: Duration,
 }
 
-/// Failed hops, each until its time has expired or a probe passed it. A server only sees that it
-/// cannot reach a neighbour; it cannot know which cable or switch between them has failed, so a hop
-/// is a pair of servers.
+/// Failed hops. Each stays until it expires or a probe passes it. A server only detects that it
+/// cannot reach a neighbour, not which cable or switch has failed, so a hop is a pair of servers.
 #[derive(Debug)]
 pub struct FailedLinks {
     lifetime: Duration,
@@ -33,7 +32,7 @@ fn key(a: NodeId, b: NodeId) -> (NodeId, NodeId) {
 }
 
 impl FailedLinks {
-    /// Nothing has failed. A link stays for `lifetime`.
+    /// An empty database, whose entries expire after `lifetime`.
     pub fn new(lifetime: Duration) -> FailedLinks {
         FailedLinks {
             lifetime,
@@ -41,7 +40,7 @@ impl FailedLinks {
         }
     }
 
-    /// Notes a failed hop; whether it is news.
+    /// Adds a failed hop; returns whether it is new.
     pub fn insert(&mut self, now: Time, a: NodeId, b: NodeId) -> bool {
         if self.until.len() >= MAX_LINKS && !self.until.contains_key(&key(a, b)) {
             let soonest = self.until.iter().min_by_key(|(_, until)| **until);
@@ -74,7 +73,7 @@ impl FailedLinks {
         self.until.contains_key(&key(a, b))
     }
 
-    /// All of them, by their servers.
+    /// All failed hops, ordered by their servers.
     pub fn list(&self, now: Time) -> Vec<FailedLink> {
         let link = |(&servers, &until): (&(NodeId, NodeId), &Time)| FailedLink {
             servers,

@@ -1,4 +1,4 @@
-//! The flows that start here: their paths, path caches and timers.
+//! The flows of this server as a source: their paths, path caches and timers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,41 +11,41 @@ use crate::counts::FLOWS;
 use crate::flow::Flow;
 use crate::protocol::Time;
 
-/// A flow that starts here.
+/// A flow whose source is this server.
 #[derive(Debug)]
 pub struct FlowState {
-    /// The server it goes to.
+    /// The flow's destination server.
     pub destination: NodeId,
-    /// Its place among the flows between the two servers: see [`Flows::insert`].
+    /// Number of the flow among those between the same two servers: see [`Flows::insert`].
     pub turn: u32,
     /// The path in use; `None` before the first probing.
     pub current: Option<Path>,
-    /// The path cache: the results of the latest probing, minus the paths that have failed since,
-    /// in the order of probing.
+    /// The path cache: results of the latest probing, without paths that have failed since, in the
+    /// order of probing.
     pub good: Vec<Candidate>,
     /// The current round of probing.
     pub round: Option<Round>,
     /// The flow's rate in the last report.
     pub rate_bits_per_sec: f64,
-    /// The last time at which the flow was known to send.
+    /// The last time at which the flow was seen to send.
     pub active_at: Time,
     /// Rounds of probing so far.
     pub probings: u32,
     /// Path switches so far.
     pub switches: u32,
-    /// The latest probing found no path.
+    /// Whether the latest probing found no path.
     pub stranded: bool,
     due: Time,
 }
 
 impl FlowState {
-    /// Number of the path in use; 0 for none.
+    /// Number of the current path; 0 for none.
     pub fn path_id(&self) -> u32 {
         self.current.as_ref().map_or(0, |path| path.numbered.id)
     }
 }
 
-/// All flows, ordered by five-tuple, with the time at which each is due for a check.
+/// All flows, ordered by five-tuple, each with the time of its next check.
 #[derive(Debug, Default)]
 pub struct Flows {
     table: BTreeMap<Flow, FlowState>,
@@ -53,8 +53,8 @@ pub struct Flows {
 }
 
 impl Flows {
-    /// Adds a flow that is due at once; returns the flow that was removed to make space, the one
-    /// that was silent longest.
+    /// Adds a flow whose check is due immediately. If there are too many, removes and returns the
+    /// flow that was silent longest.
     ///
     /// Flows of one pair of servers alternate between its parallel paths. A flow of
     /// acknowledgements (its source port is the lower one, like a service's) is counted separately:
@@ -104,17 +104,17 @@ impl Flows {
         Some(state)
     }
 
-    /// A flow.
+    /// Returns the state of a flow.
     pub fn get(&self, flow: &Flow) -> Option<&FlowState> {
         self.table.get(flow)
     }
 
-    /// A flow, to change.
+    /// Returns the state of a flow for changing it.
     pub fn get_mut(&mut self, flow: &Flow) -> Option<&mut FlowState> {
         self.table.get_mut(flow)
     }
 
-    /// All flows.
+    /// All flows with their states.
     pub fn iter(&self) -> impl Iterator<Item = (&Flow, &FlowState)> {
         self.table.iter()
     }
@@ -140,12 +140,12 @@ impl Flows {
         }
     }
 
-    /// When the first flow is due.
+    /// The time at which the next check is due.
     pub fn next_timeout(&self) -> Option<Time> {
         self.due.first().map(|(due, _)| *due)
     }
 
-    /// The flows that are due.
+    /// The flows whose check is due.
     pub fn due(&self, now: Time) -> Vec<Flow> {
         let due = self.due.iter().take_while(|(due, _)| *due <= now);
         due.map(|(_, flow)| *flow).collect()

@@ -1,5 +1,5 @@
-//! BCube packets in user space: does the same as the programs in `bpf/bcube/`, frame by frame
-//! `[bcube §7.2]`. Tests compare both with `vectors/forwarding.json`, and with each other.
+//! BCube packets in user space, with the same effect as the programs in `bpf/bcube/`, frame by
+//! frame `[bcube §7.2]`. Tests compare both with `vectors/forwarding.json`, and with each other.
 
 use super::header::{HEADER_BYTES, Header, HeaderView, IP_IN_IP, take_hop};
 use super::state::State;
@@ -18,7 +18,7 @@ use crate::tables::{TableError, TableUpdate};
 #[derive(Clone, Debug, Default)]
 pub struct SoftwareForwarding(State);
 
-/// The forwarding of a server that has its neighbours but no path yet.
+/// The initial state: a server with its neighbours but without paths.
 pub fn forwarding(configuration: &Configuration) -> Result<Box<dyn Forwarding>, ConfigurationError> {
     Ok(Box::new(SoftwareForwarding(State::of(configuration)?)))
 }

@@ -1,9 +1,9 @@
 //! Gateways from a server's point of view: chooses the gateway for its packets to an external
 //! network. `[bcube §5.3]`
 //!
-//! The paper leaves the choice to the operator, or to the state of the network. We take the nearest
-//! gateway with a usable path, and keep it until it has none, so that flows do not alternate
-//! between two.
+//! The paper leaves the choice to the operator, or to the state of the network. We choose the
+//! nearest gateway with a usable path and keep it as long as it has one, so that flows do not
+//! alternate between gateways.
 
 use cubeyard_routing::bcube::Shape;
 use cubeyard_topology::NodeId;
@@ -16,8 +16,8 @@ use crate::event::{Event, PathSummary, SwitchReason};
 use crate::flow::Flow;
 use crate::protocol::Time;
 
-/// Gateways in the order in which a server prefers them: by hops, then in turn, so that servers
-/// spread. `[ours]`
+/// Gateways in a server's order of preference: by hops; equally near ones in an order that differs
+/// between servers, to spread the load. `[ours]`
 pub fn nearest_first(shape: &Shape, server: NodeId, gateways: &[NodeId]) -> Vec<NodeId> {
     let count = gateways.len().max(1);
     let mut ordered: Vec<(usize, usize, NodeId)> = gateways
@@ -38,7 +38,7 @@ pub fn nearest_first(shape: &Shape, server: NodeId, gateways: &[NodeId]) -> Vec<
 pub(super) struct Gateways {
     /// The gateways, nearest first.
     preferred: Vec<NodeId>,
-    /// Whether this server is a gateway; then it also answers for external addresses.
+    /// Whether this server is a gateway. A gateway also answers for external addresses.
     am_one: bool,
     in_use: Option<(NodeId, Path)>,
 }
@@ -59,7 +59,7 @@ impl Gateways {
 }
 
 impl Bsr {
-    /// The server that a flow's path is to lead to; `None` for a flow that is not ours to send.
+    /// The server at the end of a flow's path; `None` for a flow that this server must not send.
     pub(super) fn destination_of(&self, flow: &Flow) -> Option<NodeId> {
         let (src, dst) = (flow.src.into(), flow.dst.into());
         let is_ours = virtual_ip(self.me) == Some(src) || self.gateways.am_one && !is_virtual(src);
@@ -71,8 +71,8 @@ impl Bsr {
         to.filter(|&server| is_ours && server != self.me && self.structure.is_present(server))
     }
 
-    /// Updates the path to the gateway by the known failures, and moves the flows that use it if
-    /// the gateway changes.
+    /// Updates the path to the gateway after failures. If the gateway changes, moves the flows that
+    /// use it.
     pub(super) fn refresh_gateway(&mut self, now: Time) {
         if self.gateways.am_one {
             return;
@@ -83,8 +83,8 @@ impl Bsr {
             .iter()
             .chain(&self.gateways.preferred)
             .find_map(|&gateway| Some((gateway, self.default_path(gateway)?)));
-        // With no way out the latest one stays: its packets are dropped and counted where it is
-        // broken.
+        // Without any usable gateway, keep the last one: the packets are dropped and counted at the
+        // failure.
         self.gateways.in_use = found.clone().or(before.clone());
         let Some((gateway, path)) = found.filter(|found| Some(found) != before.as_ref()) else {
             return;
@@ -99,7 +99,8 @@ impl Bsr {
         }
     }
 
-    /// Sends a flow by another gateway: by the default path, until its own have been probed.
+    /// Redirects a flow to another gateway: first by the default path, until the flow's own paths
+    /// have been probed.
     fn redirect(&mut self, now: Time, flow: &Flow, gateway: NodeId, path: &Path) {
         let Some(state) = self.flows.get_mut(flow) else {
             return;

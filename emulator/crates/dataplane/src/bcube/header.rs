@@ -34,7 +34,7 @@ pub const IP_IN_IP: u8 = 4;
 /// Type of the IPv4 option: copied into fragments, control class, number 30 (for experiments, RFC
 /// 4727).
 pub const OPTION_TYPE: u8 = 0x9e;
-/// Length of the option, its type and length included.
+/// Length of the option, including its type and length.
 pub const OPTION_BYTES: u8 = 16;
 /// Time to live of a new packet.
 pub const TTL: u8 = 64;
@@ -43,7 +43,7 @@ pub const INNER_LEAST_BYTES: usize = 20;
 /// The longest packet that can follow a header: the total length has 16 bits.
 pub const MAX_PAYLOAD_BYTES: usize = u16::MAX as usize - HEADER_BYTES;
 
-/// The option's fields, for who shows packets.
+/// The option's fields, for programs that display packets.
 pub const FORMAT: HeaderFormat = HeaderFormat {
     place: HeaderPlace::Ipv4Option { option: OPTION_TYPE },
     fields: &[
@@ -82,13 +82,13 @@ const CHECKSUM_AT: usize = 10;
 const NHI_AT: usize = 22;
 const NHA_AT: usize = 24;
 
-/// The bytes of a header that were found to be one.
+/// Header bytes that passed all checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HeaderView<'a>(&'a [u8; HEADER_BYTES]);
 
 impl<'a> HeaderView<'a> {
-    /// Checks the header at the start of `packet`, which begins at Ethernet's payload, and returns
-    /// the inner packet without Ethernet's padding.
+    /// Checks the header at the start of `packet`, an Ethernet payload. Returns it with the inner
+    /// packet, without Ethernet's padding.
     ///
     /// Errors: [`DropReason::Malformed`], then [`DropReason::BadChecksum`], then
     /// [`DropReason::BadIndex`], then [`DropReason::Forged`] if an end of the path is no virtual
@@ -132,29 +132,29 @@ impl<'a> HeaderView<'a> {
         self.address(16)
     }
 
-    /// Hops that may still be taken, as IP counts.
+    /// Remaining hops, in the sense of IP's time to live.
     pub fn ttl(&self) -> u8 {
         self.0[TTL_AT]
     }
 
-    /// NHI: the index of the next hop, from 1 (the source took hop 0) to `count` (the path ends
-    /// here).
+    /// NHI: the index of the next hop. From 1, because the source has taken hop 0, to `count` at
+    /// the end of the path.
     pub fn next_hop_index(&self) -> u8 {
         self.0[NHI_AT]
     }
 
-    /// Hops of the path, 1 to 8.
+    /// Number of hops of the path, 1 to 8.
     pub fn count(&self) -> u8 {
         self.0[NHI_AT + 1]
     }
 
-    /// The hop to take next; `None` where the path ends.
+    /// The next hop; `None` at the end of the path.
     pub fn next_hop(&self) -> Option<Nha> {
         let index = self.next_hop_index();
         (index < self.count()).then(|| Nha(self.0[NHA_AT + usize::from(index)]))
     }
 
-    /// The number that the source gave the path.
+    /// The path's number, chosen by the source.
     pub fn path_id(&self) -> u32 {
         u32::from(self.word(32)) << 16 | u32::from(self.word(34))
     }
@@ -186,8 +186,7 @@ pub struct Header {
 }
 
 impl Header {
-    /// The header that a source puts before a packet of `payload_bytes`: hop 0 is taken by sending
-    /// it.
+    /// The header that a source adds to a packet of `payload_bytes`. Sending it takes hop 0.
     ///
     /// Errors: [`DropReason::Forged`] for an end that is no virtual address, [`DropReason::TooBig`]
     /// for a packet longer than [`MAX_PAYLOAD_BYTES`].
@@ -215,12 +214,12 @@ impl Header {
         })
     }
 
-    /// Where the path goes.
+    /// The path of the packet.
     pub fn route(&self) -> &SourceRoute {
         &self.route
     }
 
-    /// The header's bytes, its checksum among them.
+    /// The header's bytes, including its checksum.
     pub fn emit(&self) -> [u8; HEADER_BYTES] {
         let mut bytes = [0; HEADER_BYTES];
         bytes[0] = VERSION_AND_LENGTH;
@@ -271,7 +270,7 @@ fn ones_complement_sum(bytes: &[u8; HEADER_BYTES]) -> u16 {
         .chunks_exact(2)
         .map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]])))
         .sum();
-    // 18 words carry at most 17 into the upper half, and adding that in carries at most once more.
+    // The sum of 18 words has a carry of at most 17, so one more addition folds it completely.
     let folded = (sum & 0xffff) + (sum >> 16);
     ((folded & 0xffff) + (folded >> 16)) as u16
 }

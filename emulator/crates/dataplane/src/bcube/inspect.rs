@@ -1,4 +1,4 @@
-//! BSR's state as sections of rows.
+//! BSR's state as tables for users.
 
 use super::bsr::{Bsr, summary};
 use crate::inspection::ColumnKind::{Count, Flag, Flow, PathId, Paths, Port, Secs, Server, Servers, Text};

@@ -1,10 +1,10 @@
-//! Which next-hop byte names which neighbour of this server. `[bcube §7.1]`
+//! Maps next-hop bytes to the neighbours of this server. `[bcube §7.1]`
 
 use super::nha::Nha;
 use super::structure::Structure;
 use crate::configuration::{Configuration, ConfigurationError};
 
-/// Neighbours by their number in the configuration, and by their next-hop byte.
+/// Neighbours by their index in the configuration, and by their next-hop byte.
 #[derive(Debug)]
 pub struct NeighbourKeys {
     by_index: Vec<Nha>,
@@ -12,10 +12,10 @@ pub struct NeighbourKeys {
 }
 
 impl NeighbourKeys {
-    /// The keys of a server's neighbours: the level is that of the port, the digit the neighbour's
-    /// at that level.
+    /// The bytes of a server's neighbours: the level is the port's number, the digit is the
+    /// neighbour's digit at that level.
     ///
-    /// Errors: a neighbour that the topology does not have by that port.
+    /// Errors: a neighbour that the topology does not have at that port.
     pub fn new(
         structure: &Structure,
         configuration: &Configuration,

@@ -20,7 +20,7 @@ use super::route::SourceRoute;
 
 /// Most neighbours that one failure message names.
 pub const MAX_DEAD: usize = 64;
-/// No message is longer, in bytes.
+/// Longest message in bytes.
 pub const MAX_BYTES: usize = 128;
 
 /// First two bytes of every message: the format and its version.
@@ -33,28 +33,29 @@ const FAILURE: u8 = 4;
 /// A control message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Message {
-    /// To a neighbour: I am here.
+    /// To a neighbour: the sender is alive.
     Hello {
         /// The server that sent the hello.
         sender: NodeId,
         /// Whether the sender has received a hello from the receiver recently.
         hears_you: bool,
     },
-    /// A probe from a source along the path that it tests.
+    /// A probe of a path, sent by its source along that path.
     Probe(Trail),
-    /// From a probe's destination back along the same path.
+    /// The answer to a probe, sent by its destination back along the same path.
     Response(Trail),
     /// A failure report from a server whose next hop is down, to the source of the affected packet.
-    /// The trail's source is the reporter, its destination the source that has to switch.
+    /// The trail's source is the reporter; its destination is the source that has to switch paths.
     Failure {
-        /// Source and destination; round and slot are the probe's, or 0 for a data packet.
+        /// Source and destination of the report. Round and slot are those of the probe, or 0 for a
+        /// data packet.
         trail: Trail,
-        /// The reporter's neighbours that it does not reach.
+        /// Neighbours that the reporter cannot reach.
         dead: Vec<Nha>,
     },
 }
 
-/// A message's way from server to server.
+/// The path of a message from server to server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trail {
     /// Where the route starts.
@@ -65,18 +66,18 @@ pub struct Trail {
     pub round: u32,
     /// The path within the round.
     pub slot: u8,
-    /// Least bandwidth left of the links so far.
+    /// Lowest free bandwidth of the links so far.
     pub available_bits_per_sec: u64,
     /// Number of the path that is probed or has failed.
     pub path_id: u32,
-    /// Next hop to take: hops taken so far.
+    /// Index of the next hop, which is the number of hops taken so far.
     pub index: u8,
     /// The hops from source to destination.
     pub route: SourceRoute,
 }
 
 impl Trail {
-    /// The next hop; `None` where the route ends.
+    /// The next hop; `None` at the end of the route.
     pub fn next_hop(&self) -> Option<Nha> {
         self.route.hops().get(usize::from(self.index)).copied()
     }
@@ -85,11 +86,11 @@ impl Trail {
 /// Why bytes are not a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MessageError {
-    /// They end too early.
+    /// The message is incomplete.
     Short,
     /// There are more bytes after the message.
     Long,
-    /// Another format, version or kind.
+    /// The format, version or kind is unknown.
     Unknown,
     /// A count, an index or a flag is out of bounds.
     Bounds,
@@ -137,7 +138,7 @@ impl Message {
         out
     }
 
-    /// Reads a message; every byte must have its place.
+    /// Parses a message, which must use all bytes.
     pub fn from_bytes(bytes: &[u8]) -> Result<Message, MessageError> {
         let mut rest = Reader(bytes);
         if u16::from_be_bytes(rest.take()?) != MAGIC {
@@ -187,7 +188,7 @@ fn write_trail(trail: &Trail, out: &mut Vec<u8>) {
     out.extend(trail.route.hops().iter().map(|nha| nha.0));
 }
 
-/// The bytes not read yet.
+/// The bytes that were not read yet.
 struct Reader<'a>(&'a [u8]);
 
 impl Reader<'_> {

@@ -1,4 +1,5 @@
-//! Path selection, the source's part: probes out, answers in, the choice. `[bcube §4.2, Fig. 7]`
+//! Path selection at the source: sends probes, receives answers, chooses a path. `[bcube §4.2, Fig.
+//! 7]`
 
 use super::bsr::{Bsr, ROUND_PAUSE};
 use super::message::{Message, Trail};
@@ -38,7 +39,7 @@ impl Bsr {
         self.begin_round(now, flow);
     }
 
-    /// Probes the paths of BuildPathSet, whether or not they were failed before.
+    /// Probes all paths of BuildPathSet, including those that failed before.
     fn begin_round(&mut self, now: Time, flow: &Flow) {
         let Some(destination) = self.flows.get(flow).map(|state| state.destination) else {
             return;
@@ -51,8 +52,7 @@ impl Bsr {
             state.round = Some(round);
         }
         for path in paths {
-            // Paths through neighbours that our table marks as dead, or servers that do not exist,
-            // need no probe.
+            // Paths that begin with a dead neighbour, or that need missing servers, are not probed.
             let starts = path
                 .servers
                 .get(1)
@@ -98,7 +98,7 @@ impl Bsr {
         self.send_on(trail, Message::Probe);
     }
 
-    /// The bandwidth that is left on the link towards a next hop.
+    /// Free bandwidth of the link towards a next hop.
     pub(super) fn left_towards(&self, now: Time, nha: Nha) -> f64 {
         let port = self
             .keys
@@ -108,7 +108,7 @@ impl Bsr {
         state.map_or(0.0, |state| state.left_bits_per_sec(now))
     }
 
-    /// An answer came back to us, from `destination` by our neighbour `sender`.
+    /// Handles an answer from `destination`, which arrived from our neighbour `sender`.
     pub(super) fn on_response(&mut self, now: Time, sender: usize, trail: &Trail) {
         let Some(flow) = self.rounds.get(&trail.round).copied() else {
             return self.refuse("late-response");
@@ -126,7 +126,7 @@ impl Bsr {
         if let Some(round) = round {
             round.answer(now, trail.slot, trail.available_bits_per_sec as f64);
         }
-        // The hops that a probe passed have not failed. [bcube §4.2]
+        // A probe has passed these hops, so they work. [bcube §4.2]
         let mut news = false;
         for (a, b) in path.pairs() {
             news |= self.failed.remove(a, b);
@@ -137,7 +137,7 @@ impl Bsr {
         self.carry_on(now, &flow);
     }
 
-    /// A probe met a dead hop.
+    /// Handles the report that a probe met a dead hop.
     pub(super) fn on_probe_refused(&mut self, now: Time, trail: &Trail) {
         let Some(flow) = self.rounds.get(&trail.round).copied() else {
             return;
@@ -150,8 +150,8 @@ impl Bsr {
         self.carry_on(now, &flow);
     }
 
-    /// Looks for a further parallel path for each that has failed, and ends the round when nothing
-    /// is awaited.
+    /// Searches another parallel path for each one that failed, and ends the round when no answer
+    /// is pending.
     pub(super) fn carry_on(&mut self, now: Time, flow: &Flow) {
         loop {
             let Some(state) = self.flows.get(flow) else {
@@ -190,7 +190,7 @@ impl Bsr {
         self.rounds.remove(&round.id);
         let mut good = round.good();
         for candidate in &mut good {
-            // Another flow of ours may have moved there since the probe left.
+            // Another flow of ours may have moved to this path since the probe was sent.
             let left = self.left_towards(now, candidate.path.numbered.route.hops()[0]);
             candidate.available_bits_per_sec = candidate.available_bits_per_sec.min(left);
         }
@@ -222,7 +222,7 @@ impl Bsr {
         self.flows.schedule(flow, due);
     }
 
-    /// The best of some paths for a flow.
+    /// The best of these paths for a flow.
     pub(super) fn best(&self, flow: &Flow, paths: &[Candidate]) -> Option<Candidate> {
         let state = self.flows.get(flow)?;
         let in_use = state.current.as_ref().map(|path| InUse {

@@ -1,8 +1,8 @@
-//! Relaying messages from server to server, and path failure messages. `[bcube §4.2]`
+//! Relays messages from server to server, and sends path failure messages. `[bcube §4.2]`
 //!
-//! A message carries its whole path. Before anything is done with one, that path must lead from its
-//! source through the neighbour it came from to this server, by the port it came in, without
-//! visiting a server twice.
+//! A message contains its whole path. It is used only if that path leads from its source through
+//! the neighbour that sent it to this server, by the port of arrival, without visiting a server
+//! twice.
 
 use cubeyard_topology::NodeId;
 
@@ -14,7 +14,7 @@ use crate::event::{DeathCause, Event};
 use crate::protocol::Time;
 
 impl Bsr {
-    /// A message with a trail came from a neighbour.
+    /// Handles a message with a trail from a neighbour.
     pub(super) fn on_trail(&mut self, now: Time, port: u8, sender: usize, message: Message) {
         let (Message::Probe(trail) | Message::Response(trail) | Message::Failure { trail, .. }) = &message
         else {
@@ -30,7 +30,7 @@ impl Bsr {
             Message::Response(_) if ends_here => self.on_response(now, sender, &trail),
             Message::Response(_) => self.pass_on(trail, Message::Response),
             Message::Failure { dead, .. } => {
-                // Every relay of the message uses its content, too. [bcube §4.2]
+                // Every relay of a message also uses its content. [bcube §4.2]
                 self.learn(now, trail.source, &dead);
                 if !ends_here {
                     self.pass_on(trail, |trail| Message::Failure { trail, dead });
@@ -42,7 +42,7 @@ impl Bsr {
         }
     }
 
-    /// The path of a message, if it is one and the message has come along it.
+    /// The path of a message; `None` if it is invalid or the message did not take it.
     fn travelled(&self, port: u8, sender: usize, trail: &Trail) -> Option<Path> {
         let path = self.structure.path(trail.source, &trail.route)?;
         let index = usize::from(trail.index);
@@ -103,8 +103,8 @@ impl Bsr {
         self.send(next, &make(trail));
     }
 
-    /// Every neighbour that we cannot reach, the requested one first: one message lists all.
-    /// `[ours]`
+    /// All neighbours that we cannot reach, the requested one first, so that one message reports
+    /// all of them. `[ours]`
     fn dead_with(&self, nha: Nha) -> Vec<Nha> {
         let dead = self.neighbours.dead().map(|index| self.keys.nha(index));
         let others = dead.filter(|&other| other != nha);
@@ -141,8 +141,8 @@ impl Bsr {
         }
     }
 
-    /// Our forwarding dropped a packet because its next hop is down: reports it to the packet's
-    /// source.
+    /// Handles a packet that our forwarding dropped because its next hop is down: reports it to the
+    /// packet's source.
     pub(super) fn on_next_hop_dead(&mut self, now: Time, nha: Nha, source: NodeId, path_id: u32) {
         if source == self.me || self.is_up(nha) || !self.structure.is_present(source) {
             return;
@@ -161,8 +161,8 @@ impl Bsr {
         }
     }
 
-    /// Reports to neighbours that we can no longer reach them by their port. They cannot see it by
-    /// their carrier, because there is a switch in between. `[ours]`
+    /// Reports to neighbours that we cannot reach them. Their carrier does not show it, since there
+    /// is a switch in between. `[ours]`
     pub(super) fn report_to(&mut self, died: &[usize]) {
         let dead: Vec<Nha> = died.iter().map(|&index| self.keys.nha(index)).collect();
         for (&index, &nha) in died.iter().zip(&dead) {
@@ -172,8 +172,8 @@ impl Bsr {
         }
     }
 
-    /// Sends a path failure message along a random path that is not known to be broken. If that
-    /// path is broken, the report for the next packet takes another one.
+    /// Sends a path failure message along a random path of usable hops. If that path is broken too,
+    /// the report for the next packet takes another path.
     fn report(&mut self, to: NodeId, path_id: u32, dead: &[Nha]) {
         let mut paths = self.path_set(to);
         paths.retain(|path| self.path_usable(path));

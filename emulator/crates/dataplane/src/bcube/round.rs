@@ -1,5 +1,5 @@
-//! One round of probing: the parallel paths that are probed, and the responses.
-//! `[bcube §4.2, Fig. 7]`
+//! One round of probing: the parallel paths that it probes, and the responses. `[bcube §4.2, Fig.
+//! 7]`
 
 use std::time::Duration;
 
@@ -9,13 +9,13 @@ use super::selection::Candidate;
 use super::structure::Path;
 use crate::protocol::Time;
 
-/// The most probes that one round sends along different paths; the next round continues with its
+/// Maximum number of probes of one round on different paths. The next round continues with its
 /// results.
 pub const MAX_PROBES: usize = 24;
-/// Times that a probe is sent before its path counts as failed.
+/// How often a probe is sent before its path counts as failed.
 const ATTEMPTS: u32 = 2;
 
-/// A path that is probed.
+/// The state of one probed path.
 #[derive(Debug)]
 pub struct Probe {
     /// The path that the probe takes.
@@ -32,28 +32,28 @@ enum State {
     Answered {
         available_bits_per_sec: f64,
     },
-    /// A server on the path reported which of its hops is dead.
+    /// A server on the path reported a dead hop.
     Refused,
-    /// Nobody answered: any of its hops may be dead.
+    /// No answer: any hop of the path may be dead.
     Lost,
 }
 
 /// The state of a round.
 #[derive(Debug)]
 pub struct Round {
-    /// A random number, so that only servers that saw a probe can answer it.
+    /// A random number. A server must have seen a probe to be able to answer it.
     pub id: u32,
     /// The start of the round.
     pub started: Time,
-    /// Parallel paths wanted: those of BuildPathSet.
+    /// Number of parallel paths wanted, as many as BuildPathSet has.
     pub wanted: usize,
-    /// When the latest answer came.
+    /// Arrival time of the latest answer.
     pub answered_at: Time,
     probes: Vec<Probe>,
 }
 
 impl Round {
-    /// A round without a probe so far.
+    /// A new round without probes.
     pub fn new(id: u32, started: Time, wanted: usize) -> Round {
         Round {
             id,
@@ -64,7 +64,7 @@ impl Round {
         }
     }
 
-    /// Adds a path that is probed now; returns its slot.
+    /// Adds a path that is being probed; returns its slot.
     pub fn add(&mut self, path: Path, until: Time) -> u8 {
         self.probes.push(Probe {
             path,
@@ -73,7 +73,7 @@ impl Round {
         (self.probes.len() - 1) as u8
     }
 
-    /// The path that waits in a slot, if it has that number.
+    /// The path in a slot that waits for an answer, if it has that number.
     pub fn waiting(&self, slot: u8, path_id: u32) -> Option<&Path> {
         let probe = self.probes.get(usize::from(slot))?;
         let waits = matches!(probe.state, State::Waiting { .. }) && probe.path.numbered.id == path_id;
@@ -91,7 +91,7 @@ impl Round {
         );
     }
 
-    /// A failure message came.
+    /// Records a failure message.
     pub fn refuse(&mut self, now: Time, slot: u8) {
         self.answered_at = now;
         self.set(slot, State::Refused);
@@ -103,7 +103,7 @@ impl Round {
         }
     }
 
-    /// Handles overdue probes; returns the slots to probe again.
+    /// Handles overdue probes; returns the slots whose probes must be sent again.
     pub fn on_timeout(&mut self, now: Time, timeout: Duration) -> Vec<u8> {
         let mut again = Vec::new();
         for (slot, probe) in self.probes.iter_mut().enumerate() {
@@ -126,7 +126,7 @@ impl Round {
         again
     }
 
-    /// When the first probe is overdue; `None` when all have ended.
+    /// When the next probe is overdue; `None` when no probe waits.
     pub fn next_timeout(&self) -> Option<Time> {
         let until = |probe: &Probe| match probe.state {
             State::Waiting { until, .. } => Some(until),
@@ -140,14 +140,13 @@ impl Round {
         &self.probes
     }
 
-    /// The paths that a further one must not overlap: those that wait for a response and those that
-    /// have one.
+    /// The paths that wait for an answer or have one. Further paths must not overlap with them.
     pub fn standing(&self) -> impl Iterator<Item = &Path> {
         let stands = |probe: &&Probe| matches!(probe.state, State::Waiting { .. } | State::Answered { .. });
         self.probes.iter().filter(stands).map(|probe| &probe.path)
     }
 
-    /// Whether a hop is on a path whose probe was not answered.
+    /// Whether a hop belongs to a path whose probe got no answer.
     pub fn suspects(&self, a: NodeId, b: NodeId) -> bool {
         let lost = self.probes.iter().filter(|probe| probe.state == State::Lost);
         lost.flat_map(|probe| probe.path.pairs())

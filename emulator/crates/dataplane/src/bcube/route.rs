@@ -13,10 +13,10 @@ pub struct SourceRoute {
 }
 
 impl SourceRoute {
-    /// Hops that a header has room for: the longest path of a BCube_3, 2(k+1) [bcube §3.2].
+    /// Maximum number of hops in a header: the longest path of a BCube_3, 2(k+1) [bcube §3.2].
     pub const MAX_HOPS: usize = 8;
 
-    /// A route of the given hops; `None` for none at all or more than [`SourceRoute::MAX_HOPS`].
+    /// A route with these hops; `None` without any, or with more than [`SourceRoute::MAX_HOPS`].
     pub fn new(hops: impl IntoIterator<Item = Nha>) -> Option<SourceRoute> {
         let mut route = SourceRoute {
             hops: [Nha::default(); SourceRoute::MAX_HOPS],
@@ -29,8 +29,8 @@ impl SourceRoute {
         (route.count > 0).then_some(route)
     }
 
-    /// The route through the servers that follow `source`, the destination last. `None` where two
-    /// that follow each other are no neighbours, the route is too long, or its bytes cannot name a
+    /// The route from `source` through these servers, the last of which is the destination. `None`
+    /// if consecutive servers are no neighbours, the route is too long, or its bytes cannot name a
     /// level or digit.
     pub fn through(shape: &Shape, source: NodeId, servers: &[NodeId]) -> Option<SourceRoute> {
         let mut from = source;
@@ -47,8 +47,8 @@ impl SourceRoute {
         SourceRoute::new(hops)
     }
 
-    /// The servers that follow `source` along the route, the destination last. `None` where a hop
-    /// names a level or digit that the structure does not have.
+    /// The servers after `source` on the route, the last of which is the destination. `None` if a
+    /// hop names a level or digit that the structure lacks.
     pub fn servers(&self, shape: &Shape, source: NodeId) -> Option<Vec<NodeId>> {
         let mut at = source;
         self.hops()
@@ -73,7 +73,7 @@ impl SourceRoute {
     }
 }
 
-/// A source route and its number.
+/// A source route with its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct NumberedPath {
     /// The hops of the path.
@@ -92,8 +92,8 @@ impl NumberedPath {
     }
 }
 
-/// The number of a path: FNV-1a of its ends and its hops, so that all servers give the same path
-/// the same number without exchanging it. Never 0, which means no path. `[ours]`
+/// The number of a path: FNV-1a of its ends and hops, so that all servers compute the same number
+/// without exchanging it. The number is never 0, which stands for no path. `[ours]`
 pub fn path_id(source: NodeId, destination: NodeId, route: &SourceRoute) -> u32 {
     let ends = [source, destination].into_iter().flat_map(u32::to_be_bytes);
     let hops = route.hops().iter().map(|hop| hop.0);

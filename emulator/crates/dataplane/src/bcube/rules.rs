@@ -1,9 +1,9 @@
-//! Checks of a run's tables: only entries of existing neighbours, and paths along existing hops.
-//! `[bcube §7.2]`
+//! Checks changes of a run's tables: only entries of existing neighbours, and paths along existing
+//! hops. `[bcube §7.2]`
 //!
-//! Until a server's protocol has chosen paths, packets take BCubeRouting's: digits corrected from
-//! the highest level down `[bcube §3.2]`; in a slice that lacks a hop of it, a shortest path within
-//! the slice. `[ours]`
+//! Until a server's protocol has chosen paths, packets take those of BCubeRouting, which corrects
+//! digits from the highest level down `[bcube §3.2]`. If a slice lacks a hop of such a path, they
+//! take a shortest path within the slice. `[ours]`
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -22,7 +22,7 @@ use crate::configuration::{Configuration, ConfigurationError, RunPlan};
 use crate::flow::Flow;
 use crate::tables::{TableError, TableRules, TableUpdate, array_index};
 
-/// One server: its entries, and where each next hop leads.
+/// One server: its entries, and the neighbour behind each next hop.
 #[derive(Debug)]
 struct Place {
     own: Vec<TableUpdate>,
@@ -65,8 +65,8 @@ fn place(structure: &Structure, configuration: &Configuration) -> Result<Place, 
 }
 
 impl Rules {
-    /// The rules of a run. Errors: a run whose topology is no BCube, or whose neighbours are not
-    /// the topology's.
+    /// Derives the rules of a run. Errors: a topology that is no BCube, or neighbours that the
+    /// topology does not have.
     pub fn new(run: &RunPlan) -> Result<Rules, ConfigurationError> {
         let Some(first) = run.servers.first() else {
             return Err(ConfigurationError {
@@ -88,7 +88,7 @@ impl Rules {
         })
     }
 
-    /// Where a source route leads; `None` where a server on it has no such neighbour.
+    /// The end of a source route; `None` if a server on it lacks the next neighbour.
     fn end_of(&self, source: NodeId, route: &[Nha]) -> Option<NodeId> {
         route.iter().try_fold(source, |at, nha| {
             let (_, next) = self.places.get(&at)?.next_hops.get(nha)?;
@@ -105,7 +105,7 @@ impl Rules {
         (self.end_of(source, route.hops()) == Some(destination)).then_some(route)
     }
 
-    /// Shortest paths from a server to all others that can be reached, breadth first.
+    /// Shortest paths from a server to all servers that it can reach, by breadth-first search.
     fn shortest_from(&self, source: NodeId) -> BTreeMap<NodeId, Vec<Nha>> {
         let mut paths = BTreeMap::from([(source, Vec::new())]);
         let mut waiting = VecDeque::from([source]);
@@ -125,7 +125,7 @@ impl Rules {
         paths
     }
 
-    /// The default paths of a server, to every other server that can be reached.
+    /// The default paths of a server to all other servers that it can reach.
     pub fn default_paths(&self, source: NodeId) -> Vec<(NodeId, SourceRoute)> {
         let shortest = self.shortest_from(source);
         let others = self.places.keys().filter(|&&server| server != source);
@@ -151,7 +151,7 @@ impl Rules {
         }
     }
 
-    /// Checks a path's bytes and hops, and where it leads.
+    /// Checks a path's bytes and hops; returns the server at its end.
     fn check_path(&self, server: NodeId, table: &str, value: &[u8]) -> Result<NodeId, TableError> {
         let path = Path::read_from_bytes(value).ok();
         let route = path.as_ref().and_then(Path::route);

@@ -1,4 +1,4 @@
-//! Which of the paths that a probing found a flow takes. `[bcube §4.2]`
+//! Chooses a flow's path among those that a probing found. `[bcube §4.2]`
 
 use super::structure::Path;
 
@@ -7,26 +7,25 @@ use super::structure::Path;
 pub struct Candidate {
     /// The probed path.
     pub path: Path,
-    /// Least bandwidth left of its links, the flow's own traffic taken as used.
+    /// Lowest free bandwidth of its links; the flow's own traffic counts as used.
     pub available_bits_per_sec: f64,
 }
 
-/// The path in use before a choice.
+/// A flow's path before a choice.
 #[derive(Clone, Copy, Debug)]
 pub struct InUse {
     /// The number of the current path.
     pub path_id: u32,
-    /// The flow's own rate, which is available to it on its current path in addition to the free
-    /// bandwidth.
+    /// The flow's own rate. On its current path it is available in addition to the free bandwidth.
     pub rate_bits_per_sec: f64,
 }
 
 /// The index of the best of `candidates`; `None` if there are none.
 ///
-/// The paper takes the path with the most bandwidth left. `[bcube §4.1]` It leaves ties open; our
-/// rules: paths within `margin_bits_per_sec` of the best are equal, since measurements are noisy;
-/// among equals the current path is kept, then the path with the fewest hops wins (a detour costs
-/// others bandwidth), then flows alternate.
+/// The paper takes the path with the most free bandwidth, and does not define ties. `[bcube §4.1]`
+/// Our rules: paths within `margin_bits_per_sec` of the best count as equal, since measurements are
+/// noisy. Among equals, the current path is kept; else the path with the fewest hops wins, since a
+/// detour costs others bandwidth; else flows alternate.
 pub fn choose(
     candidates: &[Candidate],
     in_use: Option<InUse>,

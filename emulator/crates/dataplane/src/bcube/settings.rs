@@ -6,7 +6,7 @@ use crate::configuration::{ConfigurationError, secs};
 use crate::neighbours::Intervals;
 use crate::settings::{Given, Setting, read};
 
-/// A setting that is a time in seconds, from `least` to an hour.
+/// A setting in seconds, from `least` to an hour.
 const fn time(
     name: &'static str,
     title: &'static str,
@@ -28,7 +28,7 @@ const fn time(
     }
 }
 
-/// A setting that is a share, from 0 to 1.
+/// A setting between 0 and 1.
 const fn share(
     name: &'static str,
     title: &'static str,
@@ -151,7 +151,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// The settings given, and the defaults of the others. Errors: see [`read`].
+    /// The given settings, with defaults for the others. Errors: see [`read`].
     pub fn of(given: &Given) -> Result<Settings, ConfigurationError> {
         let values = read(SCHEMA, given)?;
         Ok(Settings {
@@ -168,7 +168,7 @@ impl Settings {
         })
     }
 
-    /// The times of neighbour maintenance.
+    /// The intervals of neighbour maintenance.
     pub fn intervals(&self) -> Intervals {
         Intervals {
             hello: secs(self.hello_secs),
@@ -177,8 +177,8 @@ impl Settings {
         }
     }
 
-    /// A load older than this counts for less than a third: long enough that TCP's swings even out,
-    /// short against the time between two adaptations. `[ours]`
+    /// Memory of load measurements: older loads count for less than a third. Long enough to average
+    /// out TCP's variations, short compared with the time between two adaptations. `[ours]`
     pub fn load_memory(&self) -> Duration {
         secs((self.adapt_secs / 10.0).clamp(0.2, 1.0))
     }

@@ -1,4 +1,4 @@
-//! The state and counters of a server in user space, common to all its forwardings: tables, flows,
+//! The state and counters of a server in user space, shared by all its forwardings: tables, flows,
 //! notices.
 
 use std::collections::BTreeMap;
@@ -41,7 +41,7 @@ pub struct State {
     dead_hops: RateLimit,
 }
 
-/// A packet of the server's own applications that may go.
+/// A packet of the server's own applications, after its checks.
 pub struct Outgoing {
     pub flow: Flow,
     /// Length of the packet without BCube's header.
@@ -50,7 +50,7 @@ pub struct Outgoing {
 }
 
 impl Default for State {
-    /// A server without an address, neighbours or paths.
+    /// The state of a server without address, neighbours and paths.
     fn default() -> State {
         State {
             config: Config::default(),
@@ -68,7 +68,7 @@ impl Default for State {
 }
 
 impl Outgoing {
-    /// The record of this packet for the protocol, from the server of address `ip`.
+    /// The record of this packet for the protocol; `ip` is this server's address.
     pub fn notice(&self, ip: [u8; 4]) -> Notice {
         Notice {
             path_id: self.path.id,
@@ -81,7 +81,7 @@ impl Outgoing {
 }
 
 impl State {
-    /// A server that has its neighbours but no path yet.
+    /// The initial state: a server with its neighbours but without paths.
     pub fn of(configuration: &Configuration) -> Result<State, ConfigurationError> {
         let mut state = State::default();
         set_up(&own_entries(configuration)?, |entry| state.apply(entry))?;
@@ -105,8 +105,7 @@ impl State {
         update.write_to(SCHEMAS, |table, key, value| self.write(table, key, value))
     }
 
-    /// Writes an entry whose key and value have the right lengths; `None` for an entry that there
-    /// cannot be.
+    /// Writes an entry whose key and value have the right lengths; `None` for an impossible entry.
     fn write(&mut self, table: &str, key: &[u8], value: Option<&[u8]>) -> Option<()> {
         match table {
             CONFIG => self.config = Config::read_from_bytes(value?).ok()?,
@@ -148,7 +147,7 @@ impl State {
         self.config.ip.into()
     }
 
-    /// Whether the server may speak for an address other than its own: a gateway, for those outside
+    /// Whether the server may send from an address: its own, or for a gateway any external one
     /// [bcube §5.3].
     fn is_mine(&self, ip: Ipv4Addr) -> bool {
         ip == self.own_ip() || self.config.flags & GATEWAY != 0 && !is_virtual(ip)
@@ -189,15 +188,15 @@ impl State {
         self.traffic.own_bytes += sent.bytes as u64;
     }
 
-    /// Counts a packet that the server has relayed, `bytes` long without BCube's header.
+    /// Counts a relayed packet; `bytes` is its length without BCube's header.
     pub fn count_relayed(&mut self, bytes: usize, port: u8) {
         self.count_sent(port);
         self.traffic.relayed_packets += 1;
         self.traffic.relayed_bytes += bytes as u64;
     }
 
-    /// Separates BCube's frames, with IP protocol `protocol`, from all others that arrive by a
-    /// port: `Ok(Some)` is the verdict on another frame, `Ok(None)` means that it is one of ours.
+    /// Classifies a frame that arrived by a port. `Ok(None)`: a BCube frame, which has this IP
+    /// protocol number. `Ok(Some)`: the verdict on any other frame.
     pub fn ours(&self, frame: &[u8], protocol: u8) -> Result<Option<Verdict>, DropReason> {
         let ethertype = frame.get(12..ETHERNET_BYTES).ok_or(DropReason::Malformed)?;
         if ethertype == ETHERTYPE_ARP {
@@ -224,8 +223,8 @@ impl State {
             .ok_or(DropReason::Foreign)
     }
 
-    /// Whether a packet at the end of its path is for this server. Inside, virtual addresses are
-    /// those of the path's ends; others come from, or go to, a gateway's outside.
+    /// Checks whether a packet at the end of its path is for this server. Virtual addresses must
+    /// equal those of the path's ends; other addresses must belong to the outside of a gateway.
     pub fn accept(&self, source: Ipv4Addr, destination: Ipv4Addr, inner: &[u8]) -> Result<(), DropReason> {
         if destination != self.own_ip() {
             return Err(DropReason::NotMine);
@@ -239,7 +238,7 @@ impl State {
         }
     }
 
-    /// Removes the header of a frame whose packet ends at `end`.
+    /// Removes the header of a frame; the packet in it ends at `end`.
     pub fn decapsulate(&mut self, buffer: &mut PacketBuffer, end: usize) -> Verdict {
         buffer.truncate(end);
         buffer.remove_header(HEADER_BYTES);
@@ -249,15 +248,15 @@ impl State {
         Verdict::Deliver
     }
 
-    /// Whether a frame's destination is one of this server's ports, whose addresses differ from the
-    /// virtual NIC's in the port's byte alone.
+    /// Whether a frame's destination is one of this server's ports. Their addresses differ from the
+    /// virtual NIC's only in the byte of the port.
     fn is_for_port(&self, destination: &[u8]) -> bool {
         let own = &self.config.vnic_mac;
         destination[..2] == own[..2] && destination[3..6] == own[3..]
     }
 
-    /// The path of a packet: its flow's own, else its destination's, else the path to a gateway for
-    /// external destinations.
+    /// The path of a packet: its flow's, else its destination's, else for external destinations the
+    /// path to a gateway.
     fn find_path(&mut self, flow: &Flow) -> Option<Path> {
         if let Some(path) = self.flows.get_mut(flow) {
             return Some(*path);
@@ -266,8 +265,8 @@ impl State {
         self.routes.get(&flow.dst).or_else(outside).copied()
     }
 
-    /// Notifies user space of a flow that it does not know; if the rate limit forbids it, the
-    /// flow's next packet tries again.
+    /// Notifies user space of a new flow. If the rate limit forbids it, the flow's next packet
+    /// tries again.
     fn announce(&mut self, flow: Flow, now: Time) {
         if self
             .flow_counts
@@ -290,8 +289,8 @@ impl State {
         }
     }
 
-    /// The live neighbour of an NHA: one lookup decides [bcube §7.2]. Notifies user space of a dead
-    /// one, which reports it to the source [bcube §4.2].
+    /// The neighbour of an NHA, if it is alive: a single lookup [bcube §7.2]. If it is dead,
+    /// notifies user space, which reports it to the source [bcube §4.2].
     pub fn living_neighbour(
         &mut self,
         nha: Nha,

@@ -1,7 +1,7 @@
-//! Converts between source routes and lists of servers of one BCube.
+//! Converts between source routes and lists of servers of a BCube.
 //!
-//! The address arithmetic itself is `cubeyard_routing::bcube::Shape`; this module adds the set of
-//! servers that exist.
+//! The address arithmetic is in `cubeyard_routing::bcube::Shape`; this module adds the set of
+//! existing servers.
 
 use cubeyard_routing::BitSet;
 use cubeyard_routing::bcube::{Hop, Hops, Shape};
@@ -12,24 +12,24 @@ use super::route::{NumberedPath, SourceRoute};
 use crate::address::MAX_SERVER;
 use crate::configuration::{Configuration, ConfigurationError};
 
-/// The BCube, and the set of its servers that exist.
+/// A BCube with the set of its existing servers.
 #[derive(Debug)]
 pub struct Structure {
     shape: Shape,
     present: BitSet,
 }
 
-/// A path and the servers on it.
+/// A path with the servers on it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Path {
-    /// The hops and the number of the path.
+    /// Hops and number of the path.
     pub numbered: NumberedPath,
     /// The servers, both ends included.
     pub servers: Vec<NodeId>,
 }
 
 impl Path {
-    /// The pairs of servers that follow each other.
+    /// The pairs of consecutive servers.
     pub fn pairs(&self) -> impl Iterator<Item = (NodeId, NodeId)> + '_ {
         self.servers.windows(2).map(|pair| (pair[0], pair[1]))
     }
@@ -40,7 +40,7 @@ impl Path {
     }
 }
 
-/// Whether the servers of a topology can run BCube: a BCube whose addresses fit the header.
+/// Whether a topology can run BCube: it must be a BCube whose addresses fit the header.
 pub fn check(spec: &TopologySpec) -> Result<(), ConfigurationError> {
     shape(spec).map(|_| ())
 }
@@ -129,34 +129,34 @@ impl Structure {
         &self.shape
     }
 
-    /// Whether there is such a server.
+    /// Whether the server exists in this run.
     pub fn is_present(&self, server: NodeId) -> bool {
         server < self.shape.servers() && self.present.contains(server)
     }
 
-    /// The servers present, ascending.
+    /// The existing servers in ascending order.
     pub fn servers(&self) -> impl Iterator<Item = NodeId> + '_ {
         self.present.iter()
     }
 
-    /// The neighbour of `at` that a next hop names; `None` where there is none, or it is `at`
-    /// itself.
+    /// The neighbour of `at` that a next hop names; `None` if there is none, or the hop leads back
+    /// to `at`.
     pub fn neighbour(&self, at: NodeId, nha: Nha) -> Option<NodeId> {
         let (level, digit) = (nha.level() as usize, nha.digit());
         let known = level < self.shape.levels && digit < self.shape.radix[level];
         (known && self.shape.digit(at, level) != digit).then(|| self.shape.with_digit(at, level, digit))
     }
 
-    /// The byte by which a server calls its neighbour behind a port: the port is the level. `None`
-    /// where the two differ at another level, or at more than one.
+    /// The next-hop byte of a neighbour behind a port, whose number is the level. `None` unless the
+    /// two addresses differ at exactly that level.
     pub fn key(&self, server: NodeId, port: u8, neighbour: NodeId) -> Option<Nha> {
         let known = usize::from(port) < self.shape.levels && neighbour < self.shape.servers();
         let nha = known.then(|| Nha::new(port.into(), self.shape.digit(neighbour, port.into())))??;
         (self.neighbour(server, nha) == Some(neighbour)).then_some(nha)
     }
 
-    /// The path that a route means from `source`; `None` where a hop names nobody or the path
-    /// visits a server twice.
+    /// The path of a route from `source`; `None` if a hop has no neighbour or the path visits a
+    /// server twice.
     pub fn path(&self, source: NodeId, route: &SourceRoute) -> Option<Path> {
         if source >= self.shape.servers() {
             return None;
@@ -174,7 +174,7 @@ impl Structure {
         })
     }
 
-    /// The path of a search's hops; `None` if it is too long for a header.
+    /// The path of a search result; `None` if it is too long for a header.
     pub fn path_of_hops(&self, source: NodeId, hops: &Hops) -> Option<Path> {
         let route = hops.iter().map(|hop| {
             let digit = self.shape.digit(hop.server, usize::from(hop.level));
@@ -183,22 +183,22 @@ impl Structure {
         self.path(source, &SourceRoute::new(route.collect::<Option<Vec<_>>>()?)?)
     }
 
-    /// A path as a search's hops.
+    /// A path in the format of a search.
     pub fn hops_of(&self, path: &Path) -> Hops {
         let levels = path.numbered.route.hops().iter().map(|hop| hop.level() as u8);
         let reached = path.servers[1..].iter().zip(levels);
         reached.map(|(&server, level)| Hop { server, level }).collect()
     }
 
-    /// The reverse route, from the last of some servers that follow each other to the first; `None`
-    /// for fewer than two.
+    /// The route back along these consecutive servers, from the last to the first; `None` for fewer
+    /// than two.
     pub fn reverse(&self, servers: &[NodeId]) -> Option<SourceRoute> {
         let backwards: Vec<NodeId> = servers.iter().rev().copied().collect();
         SourceRoute::through(&self.shape, *backwards.first()?, &backwards[1..])
     }
 
-    /// A number that depends only on how two addresses differ, so that every server looks the same
-    /// to its neighbours when all use it alike. `[ours]`
+    /// A number that depends only on how two addresses differ. If all servers use it for a choice,
+    /// their choices are symmetric and spread evenly. `[ours]`
     pub fn difference(&self, from: NodeId, to: NodeId) -> u32 {
         let shape = &self.shape;
         (0..shape.levels)

@@ -1,7 +1,7 @@
-//! The tables that BCube packets are forwarded by, byte for byte the maps of `bpf/bcube/bcube.h`,
-//! and the records that forwardings write for the protocol.
+//! BCube's forwarding tables, byte for byte the maps of `bpf/bcube/bcube.h`, and the records that
+//! forwardings write for the protocol.
 //!
-//! IPv4 addresses and ports are bytes in network order, everything else is in the machine's.
+//! IPv4 addresses and ports are in network byte order, everything else in the machine's.
 
 use std::net::Ipv4Addr;
 
@@ -15,17 +15,17 @@ use crate::counts::FLOWS;
 use crate::flow::Flow;
 use crate::tables::{TableKind, TableSchema, TableUpdate, Writer};
 
-/// Destinations with a default path per server.
+/// Maximum number of destinations with a default path per server.
 pub const ROUTES: usize = 8192;
-/// Name of the table with what the server is: one [`Config`].
+/// Name of the table that describes the server: one [`Config`].
 pub const CONFIG: &str = "config";
 /// Name of the neighbour status table: [`NextHop`] by [`Nha`] `[bcube §7.2]`.
 pub const NST: &str = "nst";
-/// Name of the table of flows with their own path: [`Path`] by [`Flow`].
+/// Name of the table of flows' own paths: [`Path`] by [`Flow`].
 pub const FLOW_PATHS: &str = "flows";
 /// Name of the table of default paths: [`Path`] by virtual address.
 pub const DEFAULT_PATHS: &str = "routes";
-/// Name of the table of what flows have sent: see [`TableSchema::of_flow_counts`].
+/// Name of the table of sent data per flow: see [`TableSchema::of_flow_counts`].
 pub const FLOW_COUNTS: &str = "flow_counts";
 
 /// The schemas of all tables.
@@ -61,11 +61,11 @@ pub const SCHEMAS: &[TableSchema] = &[
 /// Flag of [`Config`]: the server is a gateway, and carries packets of addresses outside the
 /// virtual network.
 pub const GATEWAY: u16 = 1;
-/// Kind of [`Notice`]: a five-tuple that was not seen before.
+/// Kind of [`Notice`]: a packet of a new flow.
 pub const NEW_FLOW: u32 = 1;
 /// Kind of [`Notice`]: a packet was dropped because its next hop is down.
 pub const NEXT_HOP_DEAD: u32 = 2;
-/// Key of the default path to everything outside the virtual network: to a gateway [bcube §5.3].
+/// Key of the default path to all external addresses, through a gateway [bcube §5.3].
 pub const OUTSIDE: [u8; 4] = [0; 4];
 
 /// The description of a server: the one entry of `config`.
@@ -106,7 +106,7 @@ pub struct NextHop {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct Path {
-    /// Virtual address of the server at its end; the gateway if the destination is external.
+    /// Virtual address of the server at the path's end; for an external destination, the gateway.
     pub dst: [u8; 4],
     /// Number of the path, chosen by the source.
     pub id: u32,
@@ -119,7 +119,7 @@ pub struct Path {
 }
 
 impl Path {
-    /// The path of number `id` along `route` to the server of virtual address `dst`.
+    /// The path `route` with number `id` to the server with virtual address `dst`.
     pub fn new(dst: Ipv4Addr, id: u32, route: &SourceRoute) -> Path {
         let mut nha = [0; SourceRoute::MAX_HOPS];
         for (byte, hop) in nha.iter_mut().zip(route.hops()) {
@@ -134,7 +134,7 @@ impl Path {
         }
     }
 
-    /// The hops. `None` where `count` is out of bounds.
+    /// The route; `None` if `count` is out of bounds.
     pub fn route(&self) -> Option<SourceRoute> {
         let hops = self.nha.get(..usize::from(self.count))?;
         SourceRoute::new(hops.iter().map(|&byte| Nha(byte)))
@@ -149,7 +149,7 @@ pub struct Notice {
     pub at_nanos: u64,
     /// The kind of notice: [`NEW_FLOW`] or [`NEXT_HOP_DEAD`].
     pub kind: u32,
-    /// Path of the packet; 0 where it had none.
+    /// Path of the packet; 0 if it had none.
     pub path_id: u32,
     /// Virtual address of the server at the path's start; for a new flow, its source address.
     pub src: [u8; 4],
@@ -164,7 +164,7 @@ pub struct Notice {
 }
 
 impl Notice {
-    /// The record of a flow that was not seen before.
+    /// The record of a new flow.
     pub fn new_flow(flow: Flow) -> Notice {
         Notice {
             kind: NEW_FLOW,
@@ -188,14 +188,14 @@ impl Config {
         }
     }
 
-    /// The update that sets it.
+    /// The update that writes this entry.
     pub fn update(&self) -> TableUpdate {
         TableUpdate::set(CONFIG, &0u32.to_ne_bytes(), self.as_bytes())
     }
 }
 
 impl NextHop {
-    /// A neighbour's entry, the neighbour taken for alive.
+    /// The entry of a neighbour, which counts as alive.
     pub fn to(configuration: &Configuration, port: &Port, neighbour: &NeighbourAddress) -> NextHop {
         NextHop {
             ifindex: port.interface,
@@ -207,30 +207,30 @@ impl NextHop {
         }
     }
 
-    /// The update that sets it.
+    /// The update that writes this entry.
     pub fn update(&self, nha: Nha) -> TableUpdate {
         TableUpdate::set(NST, &u32::from(nha.0).to_ne_bytes(), self.as_bytes())
     }
 }
 
 impl Path {
-    /// The update that makes it a flow's own.
+    /// The update that makes this the path of a flow.
     pub fn of_flow(&self, flow: &Flow) -> TableUpdate {
         TableUpdate::set(FLOW_PATHS, flow.as_bytes(), self.as_bytes())
     }
 
-    /// The update that makes it the default to a virtual address, or to [`OUTSIDE`].
+    /// The update that makes this the default path to a virtual address, or to [`OUTSIDE`].
     pub fn to(&self, destination: [u8; 4]) -> TableUpdate {
         TableUpdate::set(DEFAULT_PATHS, &destination, self.as_bytes())
     }
 }
 
-/// A numbered path as a table holds it.
+/// A numbered path in the format of the table.
 pub fn path(end: Ipv4Addr, path: &NumberedPath) -> Path {
     Path::new(end, path.id, &path.route)
 }
 
-/// The updates that forget a flow: its next packet is a new flow's.
+/// The updates that remove a flow, so that its next packet counts as that of a new flow.
 pub fn forget(flow: &Flow) -> [TableUpdate; 2] {
     [FLOW_PATHS, FLOW_COUNTS].map(|table| TableUpdate::remove(table, flow.as_bytes()))
 }

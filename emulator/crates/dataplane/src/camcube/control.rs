@@ -1,5 +1,5 @@
-//! The core services of a server: liveness of its neighbours, link state, and the resulting paths
-//! of packets and owners of keys. `[camcube §2.1.2]`
+//! The core services of a server: liveness of neighbours, link state, and the paths and key owners
+//! that follow from them. `[camcube §2.1.2]`
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
@@ -26,19 +26,19 @@ use crate::neighbours::{Intervals, Neighbours};
 use crate::protocol::{Input, Output, Protocol, Time};
 use crate::service::{ClientId, Reply, ServesClients, Service, Services};
 
-/// First byte of a hello; the next byte is whether the sender receives hellos from the receiver.
+/// First byte of a hello. The second byte: whether the sender receives hellos from the receiver.
 const HELLO: u8 = 0xca;
-/// First byte of a message of link state; then the advertisement.
+/// First byte of a link-state message, which is followed by the advertisement.
 const LINK_STATE: u8 = 0xcb;
-/// Headers of IPv4 and UDP before a packet of a service.
+/// Bytes of the IPv4 and UDP headers of a service's packet.
 const UDP_BYTES: usize = 28;
-/// Least time between two advertisements of one server. `[ours]`
+/// Minimum time between two advertisements of one server. `[ours]`
 const LEAST_GAP: Duration = Duration::from_millis(50);
-/// Time in which changes of link state are collected before paths are computed again, because each
-/// neighbour of a failed server reports it separately. `[ours]`
+/// Delay between a change of link state and the computation of paths, to collect further changes:
+/// each neighbour of a failed server reports it separately. `[ours]`
 const GATHER: Duration = Duration::from_millis(10);
 
-/// One server's control half.
+/// The control half of one server.
 #[derive(Debug)]
 pub(super) struct CamCube {
     pub(super) me: NodeId,
@@ -49,9 +49,9 @@ pub(super) struct CamCube {
     next_hops: BTreeMap<u8, NextHop>,
     pub(super) ways: Vec<Way>,
     keys: KeyMap,
-    /// The server that answers for each coordinate, by the coordinate's own server.
+    /// The server that owns each coordinate's keys, by the coordinate's home server.
     pub(super) roots: Vec<Option<NodeId>>,
-    /// Ports with a living neighbour, a bit each.
+    /// Bit mask of ports with a living neighbour.
     up: u8,
     /// The time at which paths must be computed again.
     compute_at: Option<Time>,
@@ -64,7 +64,8 @@ pub(super) struct CamCube {
     outputs: VecDeque<Output>,
 }
 
-/// The view of a server's network for services, built from fields other than the services.
+/// A service's view of the network; a macro, so that the services themselves can be borrowed at the
+/// same time.
 macro_rules! view {
     ($server:expr) => {
         View {
@@ -79,7 +80,7 @@ macro_rules! view {
 }
 
 impl CamCube {
-    /// A server that starts now and takes all others of the run for alive, as its tables do.
+    /// The initial state: all servers of the run count as alive, as in the initial tables.
     pub(super) fn new(configuration: &Configuration, now: Time) -> Result<CamCube, ConfigurationError> {
         let settings = Settings::new(&configuration.settings)?;
         let structure = Structure::new(configuration)?;
@@ -119,13 +120,13 @@ impl CamCube {
         };
         server.ways = server.compute_ways();
         server.roots = server.compute_roots();
-        // A restarted server does not know the content of its tables, so it writes them again.
+        // A restarted server does not know what its tables contain, so it writes them again.
         let ways = (0..).zip(&server.ways).map(|(home, way)| way.update(home));
         server.outputs = ways.map(Output::Table).collect();
         Ok(server)
     }
 
-    /// Whether a server is this one or can be reached.
+    /// Whether a server is this one or is reachable.
     pub(super) fn is_reachable(&self, server: NodeId) -> bool {
         server == self.me
             || self
@@ -151,7 +152,7 @@ impl CamCube {
         (0..shape.servers()).map(root).collect()
     }
 
-    /// The paths of applications' packets to a server, as they are now.
+    /// The current path of applications' packets to a server.
     fn route_to(&self, destination: NodeId) -> Route {
         let (structure, me) = (&self.structure, self.me);
         let Some(way) = self.ways.get(destination as usize).copied() else {
@@ -176,7 +177,7 @@ impl CamCube {
         Route { servers, others }
     }
 
-    /// Updates tables and keys by the current link state.
+    /// Updates tables and key owners after a change of link state.
     fn refresh(&mut self, now: Time) {
         let ways = self.compute_ways();
         for (home, (was, is)) in (0..).zip(self.ways.iter().zip(&ways)) {
@@ -187,7 +188,7 @@ impl CamCube {
         self.ways = ways;
         let roots = self.compute_roots();
         for (home, (was, is)) in (0..).zip(self.roots.iter().zip(&roots)) {
-            // The one that takes a key over reports it, so that it is reported once.
+            // Only the new owner of a key reports the change, so that there is one event.
             if was != is && *is == Some(self.me) {
                 self.outputs
                     .push_back(Output::Event(remapped(home, *was, self.me)));
@@ -201,7 +202,7 @@ impl CamCube {
         self.outputs.extend(events.into_iter().map(Output::Event));
     }
 
-    /// Passes the live neighbours to link state and to the forwarding.
+    /// Reports live neighbours to link state and to the forwarding.
     fn on_neighbours(&mut self, now: Time) {
         let living = self.neighbours.list().iter().filter(|neighbour| neighbour.up);
         let ports: BTreeSet<u8> = living.map(|neighbour| neighbour.port).collect();
@@ -310,12 +311,12 @@ impl CamCube {
     }
 }
 
-/// The ports on shortest live paths to a server.
+/// Bit mask of the ports on shortest live paths to a server.
 fn shortest(ways: &[Way], server: NodeId) -> u8 {
     ways.get(server as usize).map_or(0, |way| way.shortest)
 }
 
-/// A server's port as an end of a link; `None` where the neighbour is not in the run.
+/// A server's port as an end of a link; `None` if the neighbour is not in the run.
 fn link_end(structure: &Structure, server: NodeId, port: u8) -> Option<LinkEnd> {
     let neighbour = structure.far(server, port)?;
     let there = structure.is_present(server) && structure.is_present(neighbour);
@@ -333,7 +334,7 @@ fn plan(structure: &Structure) -> Plan {
     servers.map(|server| (server, links(server).collect())).collect()
 }
 
-/// A key coordinate is answered for by another server.
+/// The event that another server now owns the keys of a coordinate.
 fn remapped(home: NodeId, from: Option<NodeId>, to: NodeId) -> Event {
     let cell = |name: &str, server: Option<NodeId>| NamedCell {
         name: name.to_owned(),

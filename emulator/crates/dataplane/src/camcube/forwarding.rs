@@ -1,9 +1,9 @@
-//! CamCube packets in user space: does the same as the programs in `bpf/camcube/`, frame by frame.
-//! Tests compare both with `vectors/camcube/forwarding.json`, and with each other.
+//! CamCube packets in user space, with the same effect as the programs in `bpf/camcube/`, frame by
+//! frame. Tests compare both with `vectors/camcube/forwarding.json`, and with each other.
 //!
 //! A source sends each packet over the first link that becomes free among those that its service
 //! may use `[camcube §2.1.2, §3.1]`. A virtual clock for each port estimates when it is free
-//! `[ours]`: the time at which all bytes sent by it would have left at its rate. A packet on a
+//! `[ours]`: when all bytes that it got so far would have been sent at its rate. A packet on a
 //! disjoint path stays on it; if that path is broken, the routing service takes over for the rest
 //! of the way.
 
@@ -37,7 +37,7 @@ pub struct SoftwareForwarding {
     ways: Vec<Way>,
     /// Packets sent to each key so far.
     sequences: Vec<u32>,
-    /// The time at which everything sent by each port has left, in nanoseconds.
+    /// Virtual clocks: when everything given to each port has been sent, in nanoseconds.
     clocks: [u64; PORTS],
     flow_counts: Lru<Flow, FlowCount>,
     traffic: Traffic,
@@ -45,7 +45,7 @@ pub struct SoftwareForwarding {
 }
 
 impl Default for SoftwareForwarding {
-    /// A server without an address, neighbours or paths.
+    /// The state of a server without address, neighbours and paths.
     fn default() -> SoftwareForwarding {
         SoftwareForwarding {
             config: Config::default(),
@@ -60,7 +60,7 @@ impl Default for SoftwareForwarding {
     }
 }
 
-/// The forwarding of a server that has its neighbours but no paths yet.
+/// The initial state: a server with its neighbours but without paths.
 pub fn forwarding(configuration: &Configuration) -> Result<Box<dyn Forwarding>, ConfigurationError> {
     let mut forwarding = SoftwareForwarding::default();
     set_up(&own_entries(configuration)?, |entry| forwarding.apply(entry))?;
@@ -105,8 +105,7 @@ impl Forwarding for SoftwareForwarding {
 }
 
 impl SoftwareForwarding {
-    /// Writes an entry whose key and value have the right lengths; `None` for an entry that there
-    /// cannot be.
+    /// Writes an entry whose key and value have the right lengths; `None` for an impossible entry.
     fn write(&mut self, table: &str, key: &[u8], value: Option<&[u8]>) -> Option<()> {
         match table {
             CONFIG => self.config = Config::read_from_bytes(value?).ok()?,
@@ -220,7 +219,7 @@ impl SoftwareForwarding {
         let checked = header::check(packet, self.config.sizes)?;
         let home = self.home_of(checked.header.key);
         if Some(home) == server_of(self.own_ip()) {
-            // Applications' packets that reach the heir of a dead server's key are dropped [camcube
+            // Drop applications' packets that reach the new owner of a dead server's keys [camcube
             // §7].
             if checked.destination != self.own_ip() {
                 return Err(DropReason::NotMine);
@@ -254,7 +253,7 @@ impl SoftwareForwarding {
         let port = match port {
             Some(port) => port,
             None => {
-                // Never back to the sender, except to leave a disjoint path.
+                // Do not send back to the previous server, except when leaving a disjoint path.
                 let back = if left { 0 } else { 1 << arrival };
                 let allowed = way.shortest & !back;
                 if allowed == 0 {
@@ -275,7 +274,7 @@ impl SoftwareForwarding {
         Ok(Verdict::Send { port })
     }
 
-    /// Takes the option out of a frame for this server.
+    /// Removes the option from a frame for this server.
     fn deliver(&mut self, buffer: &mut PacketBuffer, checked: &Checked) -> Verdict {
         buffer.truncate(ETHERNET_BYTES + checked.total_bytes);
         buffer.remove_behind(ETHERNET_BYTES + IP_BYTES, OPTION_BYTES);
@@ -287,8 +286,8 @@ impl SoftwareForwarding {
         Verdict::Deliver
     }
 
-    /// Of these ports, the one with a live neighbour whose link is free first; adds the packet to
-    /// its clock. Ties go to the first port, counted from port `turn` modulo 6.
+    /// The port of this set whose neighbour is alive and whose link is free first; adds the packet
+    /// to the port's clock. Ties go to the first port, counted from port `turn` modulo 6.
     fn first_free(&mut self, ports: u8, turn: u32, wire_bytes: usize, now: Time) -> Option<u8> {
         let now = now.as_nanos() as u64;
         let mut best: Option<(u64, usize)> = None;
@@ -314,8 +313,8 @@ impl SoftwareForwarding {
         self.traffic.sent_packets[usize::from(port)] += 1;
     }
 
-    /// The port of this server that a frame's destination is, which differs from the virtual NIC's
-    /// in one byte alone.
+    /// The port of this server with the frame's destination address, which differs from the virtual
+    /// NIC's in only one byte.
     fn port_of(&self, destination: &[u8]) -> Option<u8> {
         let own = &self.config.vnic_mac;
         let mine = destination[..2] == own[..2] && destination[3..6] == own[3..];
@@ -324,7 +323,7 @@ impl SoftwareForwarding {
 
     fn key_of(&self, server: NodeId) -> [u8; 3] {
         let [_, y, z] = self.config.sizes;
-        // No size is 0 in a configured server.
+        // In a configured server no size is 0.
         [server / (y * z), server / z % y, server % z].map(|at| at as u8)
     }
 

@@ -10,7 +10,7 @@
 //! ```
 //!
 //! Using an IP option is `[ours]`: addresses and coordinates are one to one, so a second IP header
-//! would carry no information. A relay adds one to `hops` and takes one off the time to live. Both
+//! would carry no information. A relay increments `hops` and decrements the time to live. Both
 //! are the high byte of a 16-bit word, so the checksum stays as it is.
 
 use std::net::Ipv4Addr;
@@ -23,22 +23,22 @@ use crate::fields::{Flag, HeaderField, HeaderFormat, HeaderPlace};
 pub const OPTION_BYTES: usize = 16;
 /// Length of an IPv4 header without options.
 pub const IP_BYTES: usize = 20;
-/// Length of an IPv4 header with the option alone.
+/// Length of an IPv4 header with only this option.
 pub const HEADER_BYTES: usize = IP_BYTES + OPTION_BYTES;
 /// Type of the option: not copied into fragments, measurement class, number 30 (for experiments,
 /// RFC 4727).
 pub const OPTION_TYPE: u8 = 0x5e;
-/// Service of unmodified applications' packets `[camcube §3.1]`.
+/// Service number of unmodified applications' packets `[camcube §3.1]`.
 pub const TCP_IP: u16 = 1;
-/// Flag: the packet is on one of the TCP/IP service's disjoint paths; without it, the routing
-/// service carries it.
+/// Flag: the packet is on a disjoint path of the TCP/IP service. Without it, the routing service
+/// forwards the packet.
 pub const DISJOINT: u8 = 1;
-/// Flag of a packet of a service in user space: one hop, and not routed.
+/// Flag of a packet between services in user space that goes one hop only and is not routed.
 pub const ONE_HOP: u8 = 2;
-/// The greatest hop count with which a packet is still forwarded.
+/// Packets with more hops than this are not forwarded.
 pub const MAX_HOPS: u8 = 254;
 
-/// The option's fields, for who shows packets.
+/// The option's fields, for programs that display packets.
 pub const FORMAT: HeaderFormat = HeaderFormat {
     place: HeaderPlace::Ipv4Option { option: OPTION_TYPE },
     fields: &[
@@ -106,16 +106,16 @@ pub struct Header {
     pub flags: u8,
     /// Number of the packet among those from its source to its key.
     pub sequence: u32,
-    /// The hops taken so far.
+    /// Number of hops so far, including the current one.
     pub hops: u8,
-    /// The queue of the service.
+    /// Queue number of the service.
     pub queue: u8,
     /// For use by the service.
     pub colour: u16,
 }
 
 impl Header {
-    /// The option's fields; `None` where the bytes are another option.
+    /// Parses the option; `None` if it is another option.
     pub fn parse(bytes: &[u8; OPTION_BYTES]) -> Option<Header> {
         let &[
             OPTION_TYPE,
@@ -177,12 +177,12 @@ impl Header {
         ]
     }
 
-    /// Writes the option into a packet whose IPv4 header of 20 bytes is followed by room for it,
-    /// and makes the header's lengths and checksum right. The packet must have [`HEADER_BYTES`].
+    /// Writes the option into a packet with free space after its IPv4 header of 20 bytes, and
+    /// updates the header's lengths and checksum. The packet must have at least [`HEADER_BYTES`].
     pub fn put_into(&self, packet: &mut [u8]) {
         packet[0] = WITH_OPTION;
-        // A program can write any length. A length that is too large for the field wraps, as in the
-        // kernel; the receiver drops the packet.
+        // A program can write any length. If it is too large for the field, it wraps, as in the
+        // kernel, and the receiver drops the packet.
         let inner = u16::from_be_bytes([packet[LENGTH_AT], packet[LENGTH_AT + 1]]);
         let total = inner.wrapping_add(OPTION_BYTES as u16);
         packet[LENGTH_AT..LENGTH_AT + 2].copy_from_slice(&total.to_be_bytes());
@@ -191,7 +191,7 @@ impl Header {
     }
 }
 
-/// A packet with the option, checked.
+/// A packet with the option that passed all checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Checked {
     /// The fields of the option.
@@ -200,13 +200,14 @@ pub struct Checked {
     pub source: Ipv4Addr,
     /// The destination address of the packet.
     pub destination: Ipv4Addr,
-    /// Its time to live.
+    /// Time to live of the packet.
     pub ttl: u8,
-    /// Its length, header and option included; Ethernet's padding follows.
+    /// Length of the packet including header and option; Ethernet's padding may follow.
     pub total_bytes: usize,
 }
 
-/// Checks a packet of at least 20 bytes that came in by a port. `sizes` are those of the torus.
+/// Checks a packet of at least 20 bytes that arrived at a port. `sizes` are the lengths of the
+/// torus's axes.
 ///
 /// Errors: [`DropReason::Foreign`] without the option, then [`DropReason::Malformed`] for lengths,
 /// then [`DropReason::BadChecksum`], then [`DropReason::BadIndex`] for a key outside the torus or a
@@ -250,20 +251,19 @@ pub fn check(packet: &[u8], sizes: [u32; 3]) -> Result<Checked, DropReason> {
     })
 }
 
-/// Counts a hop of a checked packet whose time to live allows it.
+/// Counts a hop. The packet must be checked, and its time to live must allow the hop.
 pub fn take_hop(packet: &mut [u8]) {
     packet[TTL_AT] -= 1;
     packet[HOPS_AT] += 1;
 }
 
-/// Hands a checked packet to the routing service: it leaves its disjoint path permanently.
+/// Moves a checked packet from its disjoint path to the routing service, permanently.
 pub fn leave_disjoint_path(packet: &mut [u8]) {
     packet[FLAGS_AT] &= !DISJOINT;
     write_checksum(&mut packet[..HEADER_BYTES]);
 }
 
-/// Makes the IPv4 header of 20 bytes right after the option was taken out behind it; `packet`
-/// begins with it.
+/// Corrects the IPv4 header at the start of `packet` after the option behind it was removed.
 pub fn restore(packet: &mut [u8]) {
     packet[0] = PLAIN;
     let total = u16::from_be_bytes([packet[LENGTH_AT], packet[LENGTH_AT + 1]]) - OPTION_BYTES as u16;
@@ -277,7 +277,7 @@ fn write_checksum(header: &mut [u8]) {
     header[CHECKSUM_AT..CHECKSUM_AT + 2].copy_from_slice(&checksum.to_be_bytes());
 }
 
-/// The one's complement sum of 16-bit words: 0xffff of a header with the right checksum in it.
+/// The one's complement sum of 16-bit words; 0xffff for a header with a correct checksum.
 fn sum(header: &[u8]) -> u16 {
     let words = header
         .chunks_exact(2)
@@ -314,7 +314,7 @@ mod tests {
             })
     }
 
-    /// A packet with a right checksum and room for the option behind its header.
+    /// A packet with a correct checksum and free space for the option after its header.
     fn packet(payload: &[u8]) -> Vec<u8> {
         let mut packet = vec![0; HEADER_BYTES];
         packet[0] = PLAIN;
@@ -341,8 +341,8 @@ mod tests {
             }
         }
 
-        /// In, over some hops, off its disjoint path, and out: the packet is what it was but for
-        /// its time to live.
+        /// The option is added, the packet takes some hops, leaves its disjoint path, and the
+        /// option is removed: only the time to live differs.
         #[test]
         fn a_packet_comes_out_as_it_went_in(header in any_header(), payload in prop::collection::vec(any::<u8>(), 0..60), hops in 0u8..20) {
             let mut carried = packet(&payload);
@@ -365,7 +365,7 @@ mod tests {
             prop_assert_eq!(carried, wanted);
         }
 
-        /// A length that a program made up breaks nothing, and no server takes the packet.
+        /// A length that a program made up causes no panic, and no server accepts the packet.
         #[test]
         fn any_length_takes_an_option(header in any_header(), length in any::<u16>()) {
             let mut carried = packet(&[]);
@@ -375,8 +375,7 @@ mod tests {
             prop_assert_eq!(check(&carried, [4; 3]).is_ok(), is_its_own);
         }
 
-        /// One changed bit is never accepted as the same packet: the checksum or a bound refuses
-        /// it.
+        /// Any single flipped bit makes the packet invalid: the checksum or a bound refuses it.
         #[test]
         fn a_changed_bit_is_refused(header in any_header(), at in 0usize..HEADER_BYTES, bit in 0u8..8) {
             let mut carried = packet(&[1, 2, 3, 4]);

@@ -1,4 +1,4 @@
-//! The state of a server as sections of rows.
+//! The state of a server as tables for users.
 
 use super::control::CamCube;
 use crate::inspection::ColumnKind::{Count, Flag, Port, Secs, Server, Text};

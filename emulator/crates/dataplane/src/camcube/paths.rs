@@ -15,17 +15,18 @@ use crate::event::{Event, PathSummary, SwitchReason};
 use crate::flow::Flow;
 use crate::protocol::Time;
 
-/// The most flows whose paths are reported; packets of further flows are still carried.
+/// Maximum number of flows whose paths are reported. Packets of further flows are forwarded all the
+/// same.
 const MAX_FLOWS: usize = 4096;
-/// Time without a packet after which a flow is forgotten.
+/// A flow is removed after this time without packets.
 const IDLE: Duration = Duration::from_secs(60);
 
 /// The paths to a destination: the servers of the reported path, and the number of others in use.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Route {
-    /// Both ends included; empty where there is no path.
+    /// The servers of the path including both ends; empty if there is no path.
     pub servers: Vec<NodeId>,
-    /// Further paths that packets take at the same time.
+    /// Number of further paths that packets take at the same time.
     pub others: u32,
 }
 
@@ -40,7 +41,7 @@ impl Route {
     }
 }
 
-/// A number that names a path; 0 for none.
+/// A number for a path; 0 for no path.
 fn path_id(servers: &[NodeId]) -> u32 {
     let hash = servers
         .iter()
@@ -52,7 +53,7 @@ fn path_id(servers: &[NodeId]) -> u32 {
     }
 }
 
-/// The flows to one destination, with when each was last active.
+/// The flows to one destination, each with the time of its last packet.
 #[derive(Debug, Default)]
 struct Target {
     flows: BTreeMap<Flow, Time>,
@@ -66,8 +67,8 @@ pub struct Paths {
 }
 
 impl Paths {
-    /// Records that a flow has sent something; returns the event that reports its path, if the flow
-    /// is new. `route` computes the paths to a destination.
+    /// Records activity of a flow. If the flow is new, returns the event with its path. `route`
+    /// computes the paths to a destination.
     pub fn on_active(&mut self, now: Time, flow: Flow, route: impl Fn(NodeId) -> Route) -> Option<Event> {
         let destination = server_of(flow.dst.into())?;
         if let Some(active_at) = self
@@ -94,7 +95,7 @@ impl Paths {
         })
     }
 
-    /// A flow has ended.
+    /// Removes a flow that has ended.
     pub fn forget(&mut self, flow: &Flow) {
         for target in self.targets.values_mut() {
             target.flows.remove(flow);
@@ -102,7 +103,7 @@ impl Paths {
         self.targets.retain(|_, target| !target.flows.is_empty());
     }
 
-    /// Handles a change of the link state: returns the events of flows whose path has changed.
+    /// Handles a change of link state: returns events for flows whose path has changed.
     pub fn refresh(&mut self, now: Time, route: impl Fn(NodeId) -> Route) -> Vec<Event> {
         let mut events = Vec::new();
         for (&destination, target) in &mut self.targets {

@@ -1,7 +1,7 @@
-//! Checks of a run's tables: only existing neighbours, and paths by cabled ports.
+//! Checks changes of a run's tables: only existing neighbours, and paths over ports with cables.
 //!
-//! Until a server's protocol has link state, packets take the paths of a torus in which every
-//! server of the run is alive.
+//! Until a server's protocol has link state, packets take the paths of a torus with all servers of
+//! the run alive.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use super::ways;
 use crate::configuration::{Configuration, ConfigurationError, RunPlan};
 use crate::tables::{TableError, TableRules, TableUpdate, array_index};
 
-/// The entries that follow from a server's position alone: its own and its neighbours'.
+/// The entries that follow from a server's position: its own and its neighbours'.
 pub fn own_entries(configuration: &Configuration) -> Result<Vec<TableUpdate>, ConfigurationError> {
     let structure = Structure::new(configuration)?;
     let disjoint = Settings::new(&configuration.settings)?.disjoint_paths;
@@ -26,7 +26,7 @@ pub fn own_entries(configuration: &Configuration) -> Result<Vec<TableUpdate>, Co
     Ok(std::iter::once(config).chain(hops).collect())
 }
 
-/// The neighbours' entries by port, all taken for alive.
+/// The entries of neighbours by port; all count as alive.
 pub fn next_hops(configuration: &Configuration) -> BTreeMap<u8, NextHop> {
     let ports = configuration.ports.iter();
     let entry = |neighbour, port: &crate::configuration::Port| {

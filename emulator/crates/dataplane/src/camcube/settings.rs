@@ -1,5 +1,5 @@
-//! CamCube's settings. The paper gives no times for hellos and link state; those of hellos are the
-//! same as another paper of server-centric networks gives.
+//! CamCube's settings. The paper has no times for hellos and link state; the defaults for hellos
+//! are those of another paper on server-centric networks.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -80,13 +80,13 @@ pub const SCHEMA: &[Setting] = &[
 /// The settings of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
-    /// From one hello to the next.
+    /// Time between two hellos.
     pub hello: Duration,
-    /// Silence after which a neighbour is dead.
+    /// A neighbour is dead after this time without hellos.
     pub dead: Duration,
-    /// From one advertisement of link state to the next.
+    /// Time between two advertisements of link state.
     pub refresh: Duration,
-    /// Age at which link state does not count.
+    /// Age at which link state expires.
     pub expire: Duration,
     /// Whether packets of applications take disjoint paths.
     pub disjoint_paths: bool,

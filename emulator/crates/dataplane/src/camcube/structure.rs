@@ -1,5 +1,5 @@
-//! The torus of a run: its shape, the set of its servers that exist, and the check that CamCube can
-//! run on it.
+//! The torus of a run: its shape, the set of existing servers, and the check that CamCube can run
+//! on it.
 
 use cubeyard_routing::torus::Shape;
 use cubeyard_topology::{NodeId, Topology, TopologySpec, Torus2dSpec, Torus3dSpec};
@@ -7,15 +7,15 @@ use cubeyard_topology::{NodeId, Topology, TopologySpec, Torus2dSpec, Torus3dSpec
 use super::tables::SERVERS;
 use crate::configuration::{Configuration, ConfigurationError};
 
-/// A torus, and the set of its servers that exist.
+/// A torus with the set of its existing servers.
 #[derive(Clone, Debug)]
 pub struct Structure {
     shape: Shape,
     present: Vec<bool>,
 }
 
-/// Whether the servers of a topology can run CamCube: a torus whose keys fit the header and the
-/// tables. Along an axis of two servers there is one link, along an axis of one none.
+/// Whether a topology can run CamCube: it must be a torus whose keys fit the header and the tables.
+/// An axis of two servers has one link, an axis of one server none.
 pub fn check(spec: &TopologySpec) -> Result<(), ConfigurationError> {
     shape(spec).map(|_| ())
 }
@@ -32,7 +32,7 @@ fn wrong(field: &str, value: String, limit: &str, fix: &str) -> ConfigurationErr
 fn shape(spec: &TopologySpec) -> Result<Shape, ConfigurationError> {
     let torus = match spec {
         TopologySpec::Torus3d(torus) => torus.clone(),
-        // One plane.
+        // A torus with a single plane.
         &TopologySpec::Torus2d(Torus2dSpec { x, y }) => Torus3dSpec { x, y, z: 1 },
         _ => {
             let fix = "Take a torus, or a protocol of this family.";
@@ -40,7 +40,7 @@ fn shape(spec: &TopologySpec) -> Result<Shape, ConfigurationError> {
             return Err(wrong("spec.family", spec.family().to_owned(), limit, fix));
         }
     };
-    // A key has a byte for each coordinate. Checked before anything is built.
+    // A key has a byte per coordinate. Checked first, before anything large is built.
     for (name, size) in [("x", torus.x), ("y", torus.y), ("z", torus.z)] {
         if size > 256 {
             let fix = "A key coordinate has one byte: take a shorter axis.";
@@ -132,24 +132,24 @@ impl Structure {
         self.present.get(server as usize).copied().unwrap_or(false)
     }
 
-    /// Ports of a server, at most 6.
+    /// Number of ports of a server, at most 6.
     pub fn ports(&self) -> u8 {
         self.shape.degree() as u8
     }
 
-    /// The server at the other end of a port's cable, present or not; `None` for a port that there
-    /// is not.
+    /// The server at the other end of a port's cable, even if it does not exist in the run; `None`
+    /// for a missing port.
     pub fn far(&self, server: NodeId, port: u8) -> Option<NodeId> {
         (port < self.ports()).then(|| self.shape.ports().far(server, port.into()))
     }
 
-    /// The port that the neighbour has at the other end of a port's cable.
+    /// The neighbour's port at the other end of a port's cable.
     pub fn far_port(&self, port: u8) -> u8 {
         let (axis, up) = self.way(port);
         self.port(axis, !up)
     }
 
-    /// The axis and direction of a port; in a ring of two its only port goes up.
+    /// The axis and direction of a port. In a ring of two servers, the only port goes up.
     pub fn way(&self, port: u8) -> (usize, bool) {
         let port = u32::from(port);
         let along = |axis: &usize| {
@@ -160,25 +160,25 @@ impl Structure {
         (axis, port == self.shape.first_port(axis))
     }
 
-    /// The port along an axis that has more than one server.
+    /// The port along an axis with more than one server.
     pub fn port(&self, axis: usize, up: bool) -> u8 {
         let down = !up && self.shape.sizes()[axis] > 2;
         (self.shape.first_port(axis) + u32::from(down)) as u8
     }
 
-    /// A server's coordinate as a key's.
+    /// The coordinate of a server, as a key.
     pub fn key(&self, server: NodeId) -> [u8; 3] {
         [0, 1, 2].map(|axis| self.shape.coordinate(server, axis) as u8)
     }
 
-    /// The server at a key's coordinate; `None` outside the torus.
+    /// The home server of a key; `None` outside the torus.
     pub fn home(&self, key: [u8; 3]) -> Option<NodeId> {
         let place = key.map(u32::from);
         let inside = place.iter().zip(self.shape.sizes()).all(|(at, size)| *at < size);
         inside.then(|| self.shape.server(place))
     }
 
-    /// A server's coordinate as people write it: `(x,y,z)`.
+    /// The coordinate of a server for users: `(x,y,z)`.
     pub fn name(&self, server: NodeId) -> String {
         let [x, y, z] = self.key(server);
         format!("({x},{y},{z})")

@@ -1,7 +1,6 @@
-//! The tables that CamCube packets are forwarded by, byte for byte the maps of
-//! `bpf/camcube/camcube.h`.
+//! CamCube's forwarding tables, byte for byte the maps of `bpf/camcube/camcube.h`.
 //!
-//! IPv4 addresses are bytes in network order, everything else is in the machine's.
+//! IPv4 addresses are in network byte order, everything else in the machine's.
 
 use cubeyard_topology::NodeId;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
@@ -11,26 +10,26 @@ use crate::address::{port_mac, vnic_mac};
 use crate::configuration::{Configuration, NeighbourAddress, Port};
 use crate::tables::{TableKind, TableSchema, TableUpdate, Writer};
 
-/// Servers of a torus, at most.
+/// Maximum number of servers of a torus.
 pub const SERVERS: usize = 1024;
-/// Ports of a server, at most: two an axis.
+/// Maximum number of ports of a server: two per axis.
 pub const PORTS: usize = 6;
-/// In [`Way::onward`]: no port.
+/// Value in [`Way::onward`] for no port.
 pub const NO_PORT: u8 = 255;
 /// Flag of [`Config`]: unmodified applications' packets take the TCP/IP service's disjoint paths.
 pub const DISJOINT_PATHS: u16 = 1;
 
-/// Name of the table with what the server is: one [`Config`].
+/// Name of the table that describes the server: one [`Config`].
 pub const CONFIG: &str = "config";
 /// Name of the neighbour status table: [`NextHop`] by port.
 pub const NST: &str = "nst";
-/// Name of the table of ways: [`Way`] by the key's home server.
+/// Name of the table of paths: [`Way`] by the key's home server.
 pub const WAYS: &str = "ways";
-/// Name of the table of what flows have sent: see [`TableSchema::of_flow_counts`].
+/// Name of the table of sent data per flow: see [`TableSchema::of_flow_counts`].
 pub const FLOW_COUNTS: &str = "flow_counts";
 
-/// All tables. The ports' virtual clocks and the count of packets to each key are the forwarding's
-/// own.
+/// The schemas of all tables. The virtual clocks of ports and the packet counts of keys are
+/// internal to the forwarding.
 pub const SCHEMAS: &[TableSchema] = &[
     TableSchema::of_server(CONFIG, size_of::<Config>()),
     TableSchema {
@@ -66,9 +65,9 @@ pub struct Config {
     pub flags: u16,
     /// MTU of the ports, in bytes.
     pub mtu: u32,
-    /// Servers along each axis.
+    /// Number of servers along each axis.
     pub sizes: [u32; 3],
-    /// Time that a link takes for a byte, in picoseconds.
+    /// Time of a link per byte, in picoseconds.
     pub picos_per_byte: u32,
 }
 
@@ -76,7 +75,7 @@ pub struct Config {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct NextHop {
-    /// Interface index of the port; 0: no such port.
+    /// Interface index of the port; 0 for a missing port.
     pub ifindex: u32,
     /// Hardware address of the neighbour's port.
     pub next_mac: [u8; 6],
@@ -88,14 +87,13 @@ pub struct NextHop {
     pub reserved: [u8; 3],
 }
 
-/// The next hops of packets to a key from this server: an entry of `ways`.
+/// The next hops of packets from this server to a key: an entry of `ways`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct Way {
-    /// Ports on shortest live paths, a bit each; 0 where the server does not live or cannot be
-    /// reached.
+    /// Bit mask of ports on shortest live paths; 0 if the server is dead or unreachable.
     pub shortest: u8,
-    /// Ports by which live disjoint paths leave this server as their source.
+    /// Bit mask of ports by which live disjoint paths leave this server as their source.
     pub disjoint: u8,
     /// Indexed by port of arrival: the port by which a packet on a disjoint path leaves, or
     /// [`NO_PORT`].
@@ -103,7 +101,7 @@ pub struct Way {
 }
 
 impl Default for Way {
-    /// An entry without a path.
+    /// The entry without any path.
     fn default() -> Way {
         Way {
             shortest: 0,
@@ -124,19 +122,19 @@ impl Config {
             flags: if disjoint { DISJOINT_PATHS } else { 0 },
             mtu: configuration.mtu,
             sizes: structure.shape().sizes(),
-            // A slower link than 2 kb/s counts as one of 2 kb/s: the cast saturates.
+            // The cast saturates, so a link slower than 2 kb/s counts as one of 2 kb/s.
             picos_per_byte: (8e12 / configuration.rate_bits_per_sec) as u32,
         }
     }
 
-    /// The update that sets it.
+    /// The update that writes this entry.
     pub fn update(&self) -> TableUpdate {
         TableUpdate::set(CONFIG, &0u32.to_ne_bytes(), self.as_bytes())
     }
 }
 
 impl NextHop {
-    /// A neighbour's entry, the neighbour taken for alive.
+    /// The entry of a neighbour, which counts as alive.
     pub fn to(configuration: &Configuration, port: &Port, neighbour: &NeighbourAddress) -> NextHop {
         NextHop {
             ifindex: port.interface,
@@ -147,14 +145,14 @@ impl NextHop {
         }
     }
 
-    /// The update that sets a port's.
+    /// The update that writes the entry of a port.
     pub fn update(&self, port: u8) -> TableUpdate {
         TableUpdate::set(NST, &u32::from(port).to_ne_bytes(), self.as_bytes())
     }
 }
 
 impl Way {
-    /// The update that sets a key's.
+    /// The update that writes the entry of a key's home server.
     pub fn update(&self, home: NodeId) -> TableUpdate {
         TableUpdate::set(WAYS, &home.to_ne_bytes(), self.as_bytes())
     }

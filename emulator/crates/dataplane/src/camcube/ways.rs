@@ -1,4 +1,4 @@
-//! Computes the paths of packets from a server's link state of the torus. `[camcube §2.1.2, §3.1]`
+//! Computes the paths of packets from a server's link state. `[camcube §2.1.2, §3.1]`
 
 use std::collections::VecDeque;
 
@@ -8,11 +8,11 @@ use cubeyard_topology::NodeId;
 use super::structure::Structure;
 use super::tables::{NO_PORT, PORTS, Way};
 
-/// Whether a packet can leave a server by a port and arrive, according to this server's link state.
+/// Whether packets can leave a server by a port and arrive, according to this server's link state.
 pub type Alive<'a> = &'a dyn Fn(NodeId, u8) -> bool;
 
-/// By server: the ports of `me` on shortest live paths, a bit each; 0 for `me` itself and for who
-/// cannot be reached. O(links).
+/// By destination: bit mask of the ports of `me` on shortest live paths; 0 for `me` and unreachable
+/// servers. O(links).
 pub fn shortest(structure: &Structure, me: NodeId, alive: Alive<'_>) -> Vec<u8> {
     let servers = structure.shape().servers() as usize;
     let (mut ways, mut hops) = (vec![0; servers], vec![u32::MAX; servers]);
@@ -36,7 +36,7 @@ pub fn shortest(structure: &Structure, me: NodeId, alive: Alive<'_>) -> Vec<u8> 
     ways
 }
 
-/// The paths to every key from `me`, by the key's home server. O(servers × diameter).
+/// The next hops from `me` to every key, by the key's home server. O(servers × diameter).
 pub fn all(structure: &Structure, me: NodeId, alive: Alive<'_>) -> Vec<Way> {
     let shortest = shortest(structure, me, alive);
     let way = |(home, &shortest): (NodeId, &u8)| Way {
@@ -69,7 +69,7 @@ fn live_starts(structure: &Structure, me: NodeId, home: NodeId, alive: Alive<'_>
     living.fold(0, |mask, port| mask | 1 << port)
 }
 
-/// The live disjoint path to a key that leaves `me` by a port: its servers, both ends included.
+/// The servers of the live disjoint path to a key that leaves `me` by a port, including both ends.
 /// O(diameter).
 pub fn disjoint_path(structure: &Structure, me: NodeId, home: NodeId, first: u8) -> Vec<NodeId> {
     let (mut servers, mut port) = (vec![me], first);
@@ -86,8 +86,8 @@ pub fn disjoint_path(structure: &Structure, me: NodeId, home: NodeId, first: u8)
     servers
 }
 
-/// A shortest live path to a key: its servers, both ends included; empty if there is none. Of
-/// several, each server takes the first port. O(links).
+/// The servers of a shortest live path to a key, including both ends; empty if there is none. Each
+/// server takes the first port on a shortest path. O(links).
 pub fn shortest_path(structure: &Structure, me: NodeId, home: NodeId, alive: Alive<'_>) -> Vec<NodeId> {
     let mut before = vec![NodeId::MAX; structure.shape().servers() as usize];
     before[me as usize] = me;
@@ -168,8 +168,8 @@ mod tests {
     }
 
     proptest! {
-        /// Every port on a shortest path, and no other; the disjoint paths of the model that live,
-        /// link for link.
+        /// The masks contain exactly the ports on shortest paths; the disjoint paths equal those of
+        /// the model whose links are alive.
         #[test]
         fn ways_are_those_of_the_model(sizes in prop::array::uniform3(1u32..5), ratio in 0.0..0.3f64, seed in any::<u64>(), me in any::<prop::sample::Index>()) {
             prop_assume!(sizes.iter().product::<u32>() > 1);
@@ -185,7 +185,7 @@ mod tests {
             let me = me.index(servers as usize) as NodeId;
             let ways = all(&structure, me, &alive);
             let hops_to = |to: NodeId| {
-                // Plainly, from the destination, over the same links.
+                // The expected result, by a plain search from the destination over the same links.
                 let mut hops = vec![u32::MAX; servers as usize];
                 hops[to as usize] = 0;
                 for _ in 0..servers {
@@ -209,8 +209,8 @@ mod tests {
                 let first = |path: &[u32]| (0..structure.ports()).find(|&port| shape.ports().outward(me, port.into()) == path[0]).unwrap();
                 let starts = live.map(first).fold(0, |mask, port| mask | 1 << port);
                 prop_assert_eq!(ways[home as usize].disjoint, if wanted == 0 { 0 } else { starts });
-                // The paths as people see them: along live links, from end to end, as long as they
-                // should be.
+                // The reported paths lead from end to end over live links, and have the expected
+                // length.
                 let joined = |path: &[NodeId]| path.windows(2).all(|hop| (0..structure.ports()).any(|port| structure.far(hop[0], port) == Some(hop[1]) && alive(hop[0], port)));
                 let shortest = shortest_path(&structure, me, home, &alive);
                 prop_assert_eq!(shortest.len(), if wanted == 0 { 0 } else { hops[me as usize] as usize + 1 });

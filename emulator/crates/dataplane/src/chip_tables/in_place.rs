@@ -1,6 +1,6 @@
-//! Programs that differ in one entry: changes the tables in use directly, so that a call that sets
-//! one entry among thousands costs a few updates. A packet meets either the old entry or the new
-//! one. `[ours]`
+//! Changes between programs that differ in one entry: writes the tables in use directly, so that a
+//! call that sets one entry among thousands costs a few updates. A packet meets either the old or
+//! the new entry. `[ours]`
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use super::layout::{Entry, Tuple, key_in};
 use super::{array, place_of};
 use crate::tables::TableUpdate;
 
-/// The entry that differs.
+/// The one entry that differs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Change {
     /// The key of the entry.
@@ -21,11 +21,11 @@ pub(super) struct Change {
     pub entry: Option<CompiledEntry>,
 }
 
-/// A compiled program, and its entries that calls have set.
+/// A compiled program, with those of its entries that calls have set.
 type Called<'a> = (&'a Compiled, &'a BTreeSet<Place>);
 
 impl Change {
-    /// The difference between two programs with equal keys; `None` if more than one entry differs.
+    /// The difference between two programs with equal keys; `None` if several entries differ.
     /// O(entries).
     pub fn between((before, of_call): Called<'_>, (after, of_call_after): Called<'_>) -> Option<Change> {
         let masks = |program: &Compiled| -> Vec<(u32, [u64; 3])> {
@@ -60,8 +60,8 @@ impl Change {
         changes.next().is_none().then_some(change)
     }
 
-    /// The updates for the change. References to an entry are written after the entry, and removed
-    /// before it.
+    /// The updates for the change. An entry is written before references to it, and removed after
+    /// them.
     pub fn updates(
         &self,
         generation: u32,

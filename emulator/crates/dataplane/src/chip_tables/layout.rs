@@ -1,5 +1,5 @@
 //! The layout of the chip's maps in the kernel, byte for byte as in `bpf/serverswitch/chip.h`, and
-//! a compiled program in that form.
+//! the conversion of a compiled program to it.
 
 use crate::wire_form::Part;
 use cubeyard_chip::compile::{CARES, Compiled, CompiledEntry, CompiledKey, KEY_ROOM};
@@ -8,11 +8,11 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// Entries of the TCAM `[serverswitch §4.1]`.
 pub const TCAM_ENTRIES: usize = Table::Tcam.size();
-/// Entries of all tables of exact matches.
+/// Number of entries in all tables of exact matches.
 pub const EXACT_ENTRIES: usize = Table::EmMac.size() + Table::EmIpv4.size() + Table::EmMpls.size();
-/// The most prefixes.
+/// Maximum number of prefixes.
 pub const PREFIX_ENTRIES: usize = Table::LpmIpv4.size();
-/// A program's keys: an entry of `chip`.
+/// The keys of a program: an entry of `chip`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct Keys {
@@ -25,7 +25,7 @@ pub struct Keys {
     pub(super) flags: u32,
 }
 
-/// A pair of key and mask: an entry of `tuples`.
+/// A key with its mask: an entry of `tuples`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct Tuple {
@@ -93,26 +93,26 @@ pub struct Interface {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct Punt {
-    /// When, on the monotonic clock.
+    /// Time on the monotonic clock.
     pub at_nanos: u64,
     /// Length of the packet.
     pub bytes: u32,
-    /// The port that it came in by.
+    /// The port of arrival.
     pub in_port: u8,
-    /// The port of the CPU that it goes to.
+    /// The port of the CPU that gets the copy.
     pub port: u8,
-    /// The port that it leaves by.
+    /// The port by which the packet departs.
     pub out_port: u8,
-    /// Number of used bytes in `data`.
+    /// Number of valid bytes in `data`.
     pub taken: u8,
-    /// The processor of the host that forwarded it.
+    /// The host's processor that forwarded the packet.
     pub processor: u32,
     pub(super) reserved: u32,
     /// The packet's first bytes.
     pub data: [u8; 128],
 }
 
-/// How often a source marks what it sends by a port: an entry of `marking`.
+/// How often a source marks packets that it sends by a port: an entry of `marking`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct Marking {
@@ -121,45 +121,45 @@ pub struct Marking {
     pub(super) reserved: u32,
 }
 
-/// The CPU's side of a server's chip: the one entry of `cpu`.
+/// The CPU's data about a server's chip: the only entry of `cpu`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct CpuSide {
-    /// Cookie of the socket by which users' programs send; 0: there is none.
+    /// Cookie of the socket by which users' programs send; 0 without one.
     pub socket: u64,
     pub(super) due: u64,
-    /// Packets for programs that were lost.
+    /// Number of lost packets for users' programs.
     pub lost: u64,
 }
 
-/// A packet for users' programs, or what became of one of theirs: the beginning of a record of the
-/// ring `packets`. The packet follows.
+/// The start of a record in the ring `packets`: a packet for users' programs, or the report that
+/// one of their packets was discarded. The packet follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct PacketHead {
-    /// Packets that were lost so far.
+    /// Number of packets lost so far.
     pub lost: u64,
-    /// Bytes that follow; 0: a packet that came from the CPU was discarded.
+    /// Number of bytes that follow; 0 if a packet of the CPU was discarded.
     pub bytes: u32,
-    /// The port of the CPU that it arrives at or came by.
+    /// The port of the CPU that gets the packet, or that the packet came from.
     pub port: u8,
-    /// Why it was discarded: a place among [`cubeyard_chip::DiscardReason::ALL`].
+    /// Why the packet was discarded: an index in [`cubeyard_chip::DiscardReason::ALL`].
     pub reason: u8,
     /// The kind of record, one of [`PARTS`].
     pub part: u8,
-    /// For a part: the number of parts before it.
+    /// For a part: the number of earlier parts.
     pub number: u8,
-    /// Bytes of data before it.
+    /// For a part: the bytes of data in earlier parts.
     pub offset: u32,
     pub(super) reserved: u32,
 }
 
-/// The kinds of records in the ring `packets`, as in `chip.h`: a packet, or one of several packets
-/// that the kernel carries as one, with the headers of all.
+/// The kinds of records in the ring `packets`, as in `chip.h`: a whole packet, or one of several
+/// packets that the kernel carries as one; then each has the headers of all.
 pub const PARTS: [(&str, u8); 3] = [("CHIP_WHOLE", 0), ("CHIP_PART", 1), ("CHIP_LAST_PART", 2)];
 
 impl PacketHead {
-    /// Which of several packets this is; `None` of one that came alone.
+    /// Which of several packets this is; `None` for a single packet.
     pub fn of_several(&self) -> Option<Part> {
         (self.part != PARTS[0].1).then_some(Part {
             number: self.number,
@@ -177,7 +177,7 @@ impl PacketHead {
 /// Length of the ring `packets`, in bytes.
 pub const PACKET_RING_BYTES: usize = 256 * 1024;
 
-/// Acts of [`Entry`], as in `chip.h`.
+/// Values of an [`Entry`]'s act, as in `chip.h`.
 pub const ACTS: [(&str, u8); 6] = [
     ("CHIP_REDIRECT_VIF", 0),
     ("CHIP_REDIRECT_PORT", 1),
@@ -199,9 +199,9 @@ pub const FLAGS: [(&str, u32); 7] = [
 pub(super) const MISS_TO_CPU: u32 = FLAGS[0].1;
 pub(super) const L3: u32 = FLAGS[1].1;
 pub(super) const MPLS: u32 = FLAGS[2].1;
-/// Marks, next to a label of [`Entry`], an entry that a call of a user's program has set.
+/// Flag next to the label of an [`Entry`]: a call of a user's program has set the entry.
 pub const OF_CALL: u32 = 0x8000_0000;
-/// Numbers of tables in [`ExactKey`], and their flags.
+/// The numbers of tables in [`ExactKey`], and the tables' flags.
 pub const EXACT_TABLES: [(&str, Table, u8, u32); 3] = [
     ("CHIP_TABLE_MAC", Table::EmMac, 1, FLAGS[3].1),
     ("CHIP_TABLE_IPV4", Table::EmIpv4, 2, FLAGS[4].1),
@@ -240,13 +240,13 @@ fn flags(program: &Compiled) -> u32 {
         .fold(0, |flags, flag| flags | flag)
 }
 
-/// Number and flag of a table of exact matches.
+/// Number and flag of an exact-match table.
 fn exact_table(table: Table) -> (u8, u32) {
     let found = EXACT_TABLES.iter().find(|(_, item, ..)| *item == table);
     found.map_or((0, 0), |(.., number, flag)| (*number, *flag))
 }
 
-/// The table of a key, the map that stores the table, and the key in that map.
+/// The table for a key, the map with that table, and the encoded key.
 pub(super) fn key_in(generation: u32, key: CompiledKey) -> (Table, &'static str, Vec<u8>) {
     match key {
         CompiledKey::Tcam(tuple, masked) => {
@@ -277,8 +277,8 @@ pub(super) fn key_in(generation: u32, key: CompiledKey) -> (Table, &'static str,
 }
 
 impl Entry {
-    /// `hits` is the number of packets on which it has decided already; `of_call` marks an entry
-    /// set by a user's call.
+    /// Encodes an entry. `hits` is its counter so far; `of_call` marks an entry that a user's call
+    /// has set.
     pub(super) fn of(entry: &CompiledEntry, of_call: bool, hits: u64) -> Entry {
         let action = &entry.action;
         let (act, port, vif) = match action.forward {

@@ -1,10 +1,10 @@
-//! The tables of a switching chip in the kernel, whose entries are in `layout`: each program is
-//! committed whole, while packets go by the one before `[serverswitch §3.3.2]`.
+//! The tables of a switching chip in the kernel, in the layout of `layout`. A program is committed
+//! as a whole, while packets use the previous one `[serverswitch §3.3.2]`.
 //!
-//! A protocol whose servers have a chip keeps these tables in step with its own; a switch that is a
-//! chip is programmed by its CPU. Two generations of each table are in the kernel, so that a commit
-//! is one word's change. Not here: packets, which the object in `bpf/serverswitch` forwards, and
-//! programs, which are `cubeyard_chip`'s.
+//! A protocol whose servers have a chip updates these tables when its own change; a switch that is
+//! a chip is programmed by its CPU. The kernel has two generations of each table, so that a commit
+//! changes a single word. Not here: packets, which the object in `bpf/serverswitch` forwards, and
+//! programs, which belong to `cubeyard_chip`.
 
 mod in_place;
 pub mod layout;
@@ -28,7 +28,7 @@ use crate::inspection::{Cell, ColumnKind, Section};
 use crate::object::{ReadCounter, ReadEntry, Translate};
 use crate::tables::{TableError, TableKind, TableSchema, TableUpdate, Writer};
 
-/// Programs that every table holds: the one that packets go by, and the one that is written.
+/// Number of programs that the tables can hold: the current one, and the one being written.
 const GENERATIONS: usize = 2;
 
 const fn table(
@@ -99,29 +99,30 @@ pub const SCHEMAS: &[TableSchema] = &[
     table(CPU, TableKind::Array, 4, size_of::<CpuSide>(), 1),
 ];
 
-/// Name of the table with the CPU's side.
+/// Name of the table with the CPU's data.
 const CPU: &str = "cpu";
 
-/// A chip in the kernel, with the content of each generation of its tables.
+/// A chip in the kernel, with a copy of each generation of its tables.
 #[derive(Debug, Default)]
 pub struct ChipTables {
-    /// The program that packets go by.
+    /// The current program, which packets use.
     program: Option<Program>,
     /// Twice the number of commits: the value of `generation` between commits.
     version: u32,
-    /// By generation: entries by their map and key, in order of table and index, and numbers of
-    /// interfaces.
+    /// By generation: the entries with their map and key, ordered by table and index, and the
+    /// numbers of interfaces.
     entries: [Vec<(Table, &'static str, Vec<u8>)>; GENERATIONS],
     interfaces: [Vec<u32>; GENERATIONS],
-    /// The counters' values when they were cleared, because only the kernel can write counters.
+    /// Values of the counters when they were last cleared. Only the kernel can write counters, so
+    /// these are subtracted.
     cleared: Counters,
-    /// The program that packets go by as the kernel has it, and entries of it that calls have set.
+    /// The compiled current program, and those of its entries that calls have set.
     compiled: Option<(Compiled, BTreeSet<Place>)>,
-    /// Keys of the program that packets go by, with switches as registers have set them since.
+    /// Keys of the current program, with switches as registers have set them since the commit.
     keys: Option<Keys>,
 }
 
-/// A chip whose CPU gives it whole programs.
+/// A chip whose CPU commits whole programs.
 pub fn programmed() -> Box<dyn Translate> {
     Box::<ChipTables>::default()
 }
@@ -169,8 +170,8 @@ impl Translate for ChipTables {
         array("marking", port.into(), &marking)
     }
 
-    /// Entries that have decided about packets since the last commit, the busiest first, and
-    /// registers that are not 0. O(entries).
+    /// Entries that have matched packets since the last commit, the busiest first, and registers
+    /// other than 0. O(entries).
     fn inspect(&self, read: &ReadEntry<'_>, counters: &[u64]) -> Vec<Section> {
         let Some(program) = &self.program else {
             return Vec::new();
@@ -240,7 +241,7 @@ impl Translate for ChipTables {
     }
 }
 
-/// The error for a wrong name or value of a register.
+/// Converts the error for a wrong name or value of a register.
 pub(crate) fn wrong(flaw: Flaw) -> ConfigurationError {
     ConfigurationError {
         field: flaw.field.into(),
@@ -250,7 +251,7 @@ pub(crate) fn wrong(flaw: Flaw) -> ConfigurationError {
     }
 }
 
-/// The first flaw of a program in words, with its place.
+/// Converts the first flaw of a program to an error with its position.
 pub(crate) fn refused(flaws: Vec<Flaw>) -> TableError {
     let first = flaws.into_iter().next();
     let said = first.map_or_else(String::new, |flaw| match flaw.line {
@@ -260,12 +261,13 @@ pub(crate) fn refused(flaws: Vec<Flaw>) -> TableError {
     TableError::new("tcam", format!("the chip's program: {said}"))
 }
 
-/// Sets the interface, by number, through which a chip sends packets of an external port; 0: none.
+/// Sets the interface, by number, through which a chip sends packets of an external port; 0 for
+/// none.
 pub fn set_port(port: u8, interface: u32) -> TableUpdate {
     array("ports", port.into(), &interface)
 }
 
-/// Sets the socket, by its cookie, whose packets a chip treats as those of its CPU.
+/// Sets the socket, by its cookie, whose packets a chip treats as packets of its CPU.
 pub fn set_cpu_socket(cookie: u64) -> TableUpdate {
     let side = CpuSide {
         socket: cookie,
@@ -274,15 +276,15 @@ pub fn set_cpu_socket(cookie: u64) -> TableUpdate {
     array(CPU, 0, &side)
 }
 
-/// Packets for users' programs that were lost so far.
+/// Number of lost packets for users' programs.
 pub fn lost_punts(read: &ReadEntry<'_>) -> u64 {
     let side = read(CPU, &0_u32.to_ne_bytes());
     side.and_then(|side| CpuSide::read_from_bytes(&side).ok())
         .map_or(0, |side| side.lost)
 }
 
-/// A value in hexadecimal digits, `..` for bytes that the mask leaves out, and the mask behind a
-/// byte of which it takes a part.
+/// A value in hexadecimal digits. Bytes that the mask ignores are `..`; after a byte that it uses
+/// in part, the mask's byte follows.
 pub(crate) fn ternary(value: &[u8], mask: &[u8]) -> String {
     let byte = |(value, mask): (&u8, &u8)| match mask {
         0 => "..".to_owned(),
@@ -292,7 +294,7 @@ pub(crate) fn ternary(value: &[u8], mask: &[u8]) -> String {
     value.iter().zip(mask).map(byte).collect::<Vec<_>>().join(" ")
 }
 
-/// An action as programs write it.
+/// An action in the language of programs.
 fn describe(action: &Action) -> String {
     let mut said = match action.forward {
         Forward::Vif(vif) => format!("REDIRECT_VIF {vif}"),
@@ -323,12 +325,12 @@ fn describe(action: &Action) -> String {
 }
 
 impl ChipTables {
-    /// The program that packets go by; `None` before the first commit.
+    /// The current program; `None` before the first commit.
     pub fn program(&self) -> Option<&Program> {
         self.program.as_ref()
     }
 
-    /// Packets that entries have decided about. O(entries).
+    /// Number of packets that each entry has matched. O(entries).
     pub fn hits(&self, read: &ReadEntry<'_>) -> BTreeMap<Place, u64> {
         let hit = self.hit(read, |_| true).into_iter();
         hit.map(|(table, entry)| {
@@ -338,7 +340,7 @@ impl ChipTables {
         .collect()
     }
 
-    /// Entries of some tables that have decided about packets, the busiest first.
+    /// Entries of some tables that have matched packets, the busiest first.
     fn hit(&self, read: &ReadEntry<'_>, wanted: impl Fn(Table) -> bool) -> Vec<(Table, Entry)> {
         let keys = self.entries[self.current() as usize].iter();
         let entries = keys
@@ -393,18 +395,18 @@ impl ChipTables {
         Ok(vec![array("chip", current, keys)])
     }
 
-    /// The updates that put a program in place of the present one: they write the generation that
-    /// packets do not go by, and then name it. O(entries). Errors: a program that is wrong, or that
-    /// the kernel's chip cannot run; then nothing has changed.
+    /// The updates that replace the current program: they write the generation that is not in use,
+    /// and then select it. O(entries). Errors: a wrong program, or one that the kernel's chip
+    /// cannot run; then nothing changes.
     pub fn commit(&mut self, program: &Program) -> Result<Vec<TableUpdate>, TableError> {
         let compiled = compile(program).map_err(refused)?;
         Ok(self.replace(program, compiled, BTreeSet::new(), &BTreeMap::new()))
     }
 
     /// Commits a program in which calls have set the entries for which `is_of_call` returns true;
-    /// each entry's counter starts at its `hits`. If the program differs by one entry only, and
-    /// each packet meets either the old or the new entry anyway, only that entry is written.
-    /// O(entries), but more than a few updates only if more differs.
+    /// each entry's counter starts at its `hits`. If only one entry differs, and changing it alone
+    /// is atomic for packets, only that entry is written. O(entries) of work, but few updates
+    /// unless more differs.
     pub fn commit_called(
         &mut self,
         program: &Program,
@@ -436,7 +438,7 @@ impl ChipTables {
         Ok(updates)
     }
 
-    /// Writes a whole program.
+    /// Writes a whole program to the other generation.
     fn replace(
         &mut self,
         program: &Program,
@@ -455,12 +457,12 @@ impl ChipTables {
         updates
     }
 
-    /// The generation that packets go by.
+    /// The generation that packets use.
     fn current(&self) -> u32 {
         self.version >> 1 & 1
     }
 
-    /// Removes the entries of a generation.
+    /// The updates that remove the entries of a generation.
     fn empty(&mut self, generation: u32) -> Vec<TableUpdate> {
         let (entries, interfaces) = (
             &mut self.entries[generation as usize],
@@ -476,7 +478,7 @@ impl ChipTables {
         entries.chain(interfaces).collect()
     }
 
-    /// Writes a program into a generation.
+    /// The updates that write a program to a generation.
     fn fill(
         &mut self,
         next: u32,

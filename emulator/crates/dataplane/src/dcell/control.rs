@@ -1,5 +1,5 @@
-//! One server's control half: handles inputs for neighbours, link state and the forwarding table.
-//! `[dcell §4.3, §7]`
+//! The control half of a server: handles events of neighbours and link state, and computes the
+//! forwarding table. `[dcell §4.3, §7]`
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::Ipv4Addr;
@@ -25,14 +25,15 @@ use crate::link_state::{Heard, LinkEnd, LinkState};
 use crate::neighbours::Neighbours;
 use crate::protocol::{Input, Output, Protocol, Time};
 
-/// Least time between two computations of the forwarding table: changes come in bursts. `[ours]`
+/// Minimum time between two computations of the forwarding table, since changes come in bursts.
+/// `[ours]`
 const LEAST_GAP: Duration = Duration::from_millis(20);
-/// Time from the loss of a neighbour to the new table: until then packets are rerouted by the old
-/// table, whose proxies do not depend on the other servers' link state. The others learn of the
-/// loss within this time; with a new table at once, they would send packets back. (RFC 8333 delays
-/// local convergence for the same reason.) `[ours]`
+/// Time from the loss of a neighbour to the new table. Until then packets are rerouted by the old
+/// table, whose proxies do not depend on other servers' link state. Within this time, the other
+/// servers learn of the loss; with a new table before that, packets could be sent back by them.
+/// (RFC 8333 delays local convergence for the same reason.) `[ours]`
 const HOLD: Duration = Duration::from_millis(100);
-/// Least time between two reports of local reroutes to one proxy. `[ours]`
+/// Minimum time between two reports of local reroutes to the same proxy. `[ours]`
 const REPORT_PAUSE: Duration = Duration::from_secs(1);
 
 /// The DCell state of one server.
@@ -42,21 +43,22 @@ pub struct Dcell {
     pub(super) settings: Settings,
     pub(super) structure: Structure,
     pub(super) neighbours: Neighbours,
-    /// The neighbours as links, in their order.
+    /// The neighbours as links, in the order of the configuration.
     pub(super) links: Vec<LinkEnd>,
-    /// The neighbours' entries of the neighbour status table, in their order.
+    /// The neighbours' entries of the neighbour status table, in the order of the configuration.
     next_hops: Vec<NextHop>,
     hops: HopsByNeighbour,
     pub(super) link_state: LinkState,
     pub(super) routes: Routes,
     /// The earliest time for the next computation of the forwarding table, and whether the table is
-    /// stale.
+    /// outdated.
     free_at: Time,
     stale: bool,
     pub(super) traces: Traces,
-    /// When a local reroute to a proxy was last reported.
+    /// When a local reroute to each proxy was last reported.
     reported: BTreeMap<NodeId, Time>,
-    /// Local reroutes reported by the forwarding, and computations of the table.
+    /// Number of local reroutes that the forwarding reported, and number of computations of the
+    /// table.
     pub(super) reroutes: u64,
     pub(super) computations: u64,
     outputs: VecDeque<Output>,
@@ -64,8 +66,8 @@ pub struct Dcell {
 }
 
 impl Dcell {
-    /// A server that starts now: every neighbour and link counts as alive until it has been silent
-    /// for too long.
+    /// The initial state: every neighbour and link counts as alive until it has been silent for too
+    /// long.
     pub fn new(configuration: &Configuration, now: Time) -> Result<Dcell, ConfigurationError> {
         let settings = Settings::of(&configuration.settings)?;
         let structure = Structure::new(configuration)?;
@@ -122,8 +124,8 @@ impl Dcell {
         self.outputs.push_back(Output::Table(entry.update(index as u8)));
     }
 
-    /// Does all work that is due: computes the forwarding table if it is stale `[dcell §7.2]`, and
-    /// sends the pending messages of link state.
+    /// Does all work that is due: computes the forwarding table if it is outdated `[dcell §7.2]`,
+    /// and sends waiting messages of link state.
     fn settle(&mut self, now: Time) {
         if self.stale && now >= self.free_at {
             self.stale = false;
@@ -151,7 +153,7 @@ impl Dcell {
         }
     }
 
-    /// Throws the forwarding table away and computes it again; only what differs is written.
+    /// Computes the forwarding table again, and writes only the differences.
     fn compute(&mut self) {
         let (structure, link_state) = (&self.structure, &self.link_state);
         let alive = |from: NodeId, to: NodeId, level: usize| {
@@ -180,7 +182,7 @@ impl Dcell {
 
     // ---------------------------------------------------------------- neighbours and link state
 
-    /// Passes our live links to link state, and marks the table as stale if that has changed.
+    /// Reports our live links to link state. If they have changed, the table is outdated.
     fn on_links(&mut self, now: Time) {
         let alive = self.neighbours.list().iter().zip(&self.links);
         let alive: Vec<LinkEnd> = alive
@@ -204,8 +206,8 @@ impl Dcell {
         if !died.is_empty() {
             let waited = self.stale;
             self.on_links(now);
-            // A computation that is already delayed is not delayed again: a flapping cable would
-            // delay it forever.
+            // A delayed computation is not delayed further: a flapping cable would delay it
+            // forever.
             if !waited {
                 self.free_at = now + HOLD;
             }
@@ -260,7 +262,8 @@ impl Dcell {
 
     // ---------------------------------------------------------------- traces
 
-    /// A trace is here: notes that, and sends it on as a packet, or its answer back.
+    /// Handles a trace that has reached this server: adds the server, and forwards the trace as a
+    /// packet would be, or returns the answer.
     fn on_trace(&mut self, mut trace: Trace) {
         if trace.servers.len() >= MAX_TRACED {
             return self.refuse("trace too long");
@@ -291,7 +294,7 @@ impl Dcell {
         }
     }
 
-    /// An answer is here: takes it in if the trace began here, else sends it one server back.
+    /// Handles an answer: stores it if the trace began here, else sends it one server back.
     fn on_answer(&mut self, answer: &Answer) {
         if !answer
             .servers
@@ -329,7 +332,7 @@ impl Dcell {
         }
     }
 
-    /// Packets were sent to a proxy on the spot.
+    /// Handles the notice that packets were rerouted locally to a proxy.
     fn on_rerouted(&mut self, now: Time, notice: &Notice) {
         self.reroutes += 1;
         let lately = self.reported.get(&notice.proxy);

@@ -1,5 +1,6 @@
-//! DCell packets in user space: does the same as the programs in `bpf/dcell/`, frame by frame
-//! `[dcell §7.2]`. Tests compare both with `vectors/dcell/forwarding.json`, and with each other.
+//! DCell packets in user space, with the same effect as the programs in `bpf/dcell/`, frame by
+//! frame `[dcell §7.2]`. Tests compare both with `vectors/dcell/forwarding.json`, and with each
+//! other.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -26,7 +27,7 @@ use crate::protocol::Time;
 use crate::rate_limit::{RateLimit, notices};
 use crate::tables::{TableError, TableUpdate, array_index, set_up};
 
-/// Bytes before the place of the option.
+/// Bytes in front of the option.
 const BEFORE_OPTION: usize = ETHERNET_BYTES + Ipv4Packet::LEAST_BYTES;
 
 /// The forwarding state of one server.
@@ -44,7 +45,7 @@ pub struct SoftwareForwarding {
 }
 
 impl Default for SoftwareForwarding {
-    /// A server without an address, neighbours or paths.
+    /// The state of a server without address, neighbours and paths.
     fn default() -> SoftwareForwarding {
         SoftwareForwarding {
             config: Config::default(),
@@ -60,7 +61,7 @@ impl Default for SoftwareForwarding {
     }
 }
 
-/// The forwarding of a server that has its neighbours but no paths yet.
+/// The initial state: a server with its neighbours but without paths.
 pub fn forwarding(configuration: &Configuration) -> Result<Box<dyn Forwarding>, ConfigurationError> {
     let mut forwarding = SoftwareForwarding::default();
     set_up(&own_entries(configuration)?, |entry| forwarding.apply(entry))?;
@@ -106,8 +107,7 @@ impl Forwarding for SoftwareForwarding {
 }
 
 impl SoftwareForwarding {
-    /// Writes an entry whose key and value have the right lengths; `None` for an entry that there
-    /// cannot be.
+    /// Writes an entry whose key and value have the right lengths; `None` for an impossible entry.
     fn write(&mut self, table: &str, key: &[u8], value: Option<&[u8]>) -> Option<()> {
         match table {
             CONFIG => self.config = Config::read_from_bytes(value?).ok()?,
@@ -236,7 +236,7 @@ impl SoftwareForwarding {
         Ok(self.hop(choice.hop, buffer))
     }
 
-    /// Takes the option out of a frame whose packet ends at `end`.
+    /// Removes the option from a frame; the packet in it ends at `end`.
     fn deliver(&mut self, buffer: &mut PacketBuffer, end: usize) -> Verdict {
         buffer.truncate(end);
         take_off(&mut buffer.frame_mut()[ETHERNET_BYTES..]);
@@ -247,8 +247,8 @@ impl SoftwareForwarding {
         Verdict::Deliver
     }
 
-    /// Whether a frame's destination is one of this server's ports, whose addresses differ from the
-    /// virtual NIC's in the port's byte alone.
+    /// Whether a frame's destination is one of this server's ports. Their addresses differ from the
+    /// virtual NIC's only in the byte of the port.
     fn is_for_port(&self, destination: &[u8]) -> bool {
         let own = &self.config.vnic_mac;
         destination[..2] == own[..2] && destination[3..6] == own[3..]
@@ -268,8 +268,8 @@ impl SoftwareForwarding {
         Verdict::Send { port: next_hop.port }
     }
 
-    /// Notifies user space of a flow that it does not know; if the rate limit forbids it, the
-    /// flow's next packet tries again.
+    /// Notifies user space of a new flow. If the rate limit forbids it, the flow's next packet
+    /// tries again.
     fn announce(&mut self, flow: Flow, now: Time) {
         let known = self.flow_counts.get_mut(&flow);
         if known.is_some_and(|count| count.announced != 0) {

@@ -23,7 +23,7 @@ use crate::drops::DropReason;
 use crate::fields::{Flag, HeaderField, HeaderFormat, HeaderPlace};
 use crate::packet::Ipv4Packet;
 
-/// Length of the option, by which a packet grows.
+/// Length of the option, which each packet gets in addition.
 pub const HEADER_BYTES: usize = 16;
 /// Length of an IPv4 header with the option.
 pub const WHOLE_BYTES: usize = Ipv4Packet::LEAST_BYTES + HEADER_BYTES;
@@ -33,7 +33,7 @@ pub const OPTION_TYPE: u8 = 0xde;
 /// Flag PF: the proxy is valid `[dcell §7.1]`.
 pub const PROXY_FLAG: u8 = 8;
 
-/// The option's fields, for who shows packets.
+/// The option's fields, for programs that display packets.
 pub const FORMAT: HeaderFormat = HeaderFormat {
     place: HeaderPlace::Ipv4Option { option: OPTION_TYPE },
     fields: &[
@@ -81,28 +81,28 @@ const IDENTIFICATION_AT: usize = 24;
 const PROXY_AT: usize = 28;
 const REROUTED_AT: usize = 32;
 
-/// The fields of the header that decide where a packet goes.
+/// The header fields that decide where a packet goes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rerouting {
-    /// Local reroutes left, below 16.
+    /// Remaining local reroutes, below 16.
     pub retries: u8,
-    /// The server that it goes to first.
+    /// The server that the packet visits first.
     pub proxy: Option<NodeId>,
-    /// 1 + the index of the DCell_b that rerouted it last; 0 for none.
+    /// 1 + the index of the DCell_b that last rerouted the packet; 0 for none.
     pub rerouted_in: u16,
 }
 
-/// A header that was found to be one.
+/// Header bytes that passed all checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HeaderView<'a>(&'a [u8; WHOLE_BYTES]);
 
-/// Whether a packet has the shape of this header: other packets are control traffic, or foreign.
+/// Whether a packet has the shape of this header. All other packets are control traffic or foreign.
 pub fn is_header(packet: &[u8]) -> bool {
     packet.first() == Some(&VERSION_AND_LENGTH) && packet.get(20) == Some(&OPTION_TYPE)
 }
 
 impl<'a> HeaderView<'a> {
-    /// Checks the header at the start of `packet`, which begins where Ethernet's payload does.
+    /// Checks the header at the start of `packet`, an Ethernet payload.
     ///
     /// Errors: [`DropReason::Malformed`], then [`DropReason::BadChecksum`], then
     /// [`DropReason::Forged`] for an end that is no virtual address.
@@ -134,22 +134,22 @@ impl<'a> HeaderView<'a> {
         Ipv4Addr::from_bits(self.long(16))
     }
 
-    /// Length of the packet, this header included.
+    /// Length of the packet including this header.
     pub fn total_bytes(&self) -> usize {
         usize::from(u16::from_be_bytes([self.0[LENGTH_AT], self.0[LENGTH_AT + 1]]))
     }
 
-    /// Hops that may still be taken.
+    /// Remaining hops of the packet.
     pub fn ttl(&self) -> u8 {
         self.0[TTL_AT]
     }
 
-    /// The hops taken so far.
+    /// Number of hops so far.
     pub fn hops(&self) -> u8 {
         self.0[HOPS_AT]
     }
 
-    /// The fields that decide where it goes.
+    /// The fields that decide where the packet goes.
     pub fn rerouting(&self) -> Rerouting {
         let retry = self.0[RETRY_AT];
         Rerouting {
@@ -180,7 +180,7 @@ pub fn put_on(packet: &mut [u8], rerouting: &Rerouting) {
     set_rerouting(packet, rerouting);
 }
 
-/// Converts a checked header back to a plain one, in its first 20 bytes; the caller must remove the
+/// Converts a checked header back to a plain one in its first 20 bytes. The caller must remove the
 /// option after them.
 pub fn take_off(packet: &mut [u8]) {
     let length = word(packet, LENGTH_AT) - HEADER_BYTES as u16;
@@ -189,14 +189,14 @@ pub fn take_off(packet: &mut [u8]) {
     set_checksum(&mut packet[..Ipv4Packet::LEAST_BYTES]);
 }
 
-/// Updates a checked header whose TTL is above 0, as a relay does.
+/// Counts a hop in a checked header whose TTL is above 0.
 pub fn take_hop(packet: &mut [u8]) {
     packet[TTL_AT] -= 1;
     packet[HOPS_AT] = packet[HOPS_AT].wrapping_add(1);
     set_checksum(&mut packet[..WHOLE_BYTES]);
 }
 
-/// Writes what decides where a packet goes, and the checksum.
+/// Writes the fields that decide where a packet goes, and updates the checksum.
 pub fn set_rerouting(packet: &mut [u8], rerouting: &Rerouting) {
     let flag = if rerouting.proxy.is_some() { PROXY_FLAG } else { 0 };
     packet[RETRY_AT] = rerouting.retries << 4 | flag;
@@ -216,7 +216,7 @@ fn word(bytes: &[u8], at: usize) -> u16 {
     u16::from_be_bytes([bytes[at], bytes[at + 1]])
 }
 
-/// The one's complement sum of 16-bit words, over an even number of bytes, at most 60 [RFC 1071].
+/// The one's complement sum of 16-bit words over an even number of bytes, at most 60 [RFC 1071].
 fn sum(bytes: &[u8]) -> u16 {
     let pairs = bytes.chunks_exact(2);
     let sum: u32 = pairs
@@ -232,7 +232,7 @@ mod tests {
 
     use super::*;
 
-    /// A plain packet between two virtual addresses, with a right checksum.
+    /// A plain packet between two virtual addresses, with a correct checksum.
     fn plain(id: u16, ttl: u8, body: &[u8]) -> Vec<u8> {
         let mut packet = vec![0; 20];
         packet[0] = PLAIN_VERSION_AND_LENGTH;

@@ -1,4 +1,4 @@
-//! DCell's state as sections of rows.
+//! DCell's state as tables for users.
 
 use cubeyard_topology::NodeId;
 
@@ -63,7 +63,7 @@ impl Dcell {
         Section::new("link-state", "Link state", &columns, rows)
     }
 
-    /// The neighbour that a hop is.
+    /// The neighbour that a hop leads to.
     fn neighbour(&self, hop: u8) -> Cell {
         let link = self.links.get(usize::from(hop));
         link.map_or(Cell::Empty, |link| Cell::Count(link.neighbour.into()))

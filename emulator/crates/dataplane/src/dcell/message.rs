@@ -12,7 +12,7 @@ use cubeyard_topology::NodeId;
 
 use super::header::{PROXY_FLAG, Rerouting};
 
-/// Most servers that a trace visits: as far as a packet's time to live carries it.
+/// Maximum number of servers that a trace visits, the same as a packet's time to live.
 pub const MAX_TRACED: usize = 64;
 
 const OURS: u8 = 0xdc;
@@ -21,27 +21,28 @@ const LINK_STATE: u8 = 2;
 const TRACE: u8 = 3;
 const ANSWER: u8 = 4;
 
-/// A trace: a message that takes the same path as packets and records the servers that it visits.
+/// A trace: a message that takes the same path as packets and records the visited servers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trace {
-    /// The number that its source gave it.
+    /// Number of the trace, given by its source.
     pub number: u32,
     /// The destination of the traced packet.
     pub destination: NodeId,
     /// The fields that a packet's header would have here.
     pub rerouting: Rerouting,
-    /// The servers that it visited, its source first.
+    /// The visited servers, starting with the source.
     pub servers: Vec<NodeId>,
 }
 
-/// The result of a trace; it returns by the servers that the trace visited.
+/// The result of a trace. It returns through the servers that the trace visited.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// The number of the trace.
     pub number: u32,
-    /// Whether the trace arrived; otherwise it ended at the last server.
+    /// Whether the trace reached its destination; otherwise it ended at the last server of the
+    /// list.
     pub arrived: bool,
-    /// The servers that the trace visited, its source first.
+    /// The visited servers, starting with the source.
     pub servers: Vec<NodeId>,
 }
 
@@ -53,7 +54,7 @@ pub enum Message<'a> {
         /// Whether the sender receives the receiver's hellos.
         hears_you: bool,
     },
-    /// An advertisement, in bytes.
+    /// An encoded advertisement of link state.
     LinkState(&'a [u8]),
     /// A trace on its way.
     Trace(Trace),
@@ -95,7 +96,7 @@ impl Message<'_> {
         bytes
     }
 
-    /// The message that `bytes` are; `None` where they are none.
+    /// Parses a message; `None` if the bytes are no message.
     pub fn parse(bytes: &[u8]) -> Option<Message<'_>> {
         let (&[OURS, kind], rest) = bytes.split_first_chunk::<2>()? else {
             return None;

@@ -1,6 +1,6 @@
 //! The forwarding table from link state: for each destination, DFR's decision at this server
-//! ([`cubeyard_routing::dcell::Here`]) and, precomputed, its decision if the chosen port were dead,
-//! so that the forwarding can reroute at once. `[dcell §4.3, §7.2]`
+//! ([`cubeyard_routing::dcell::Here`]) and a precomputed decision for the case that the chosen port
+//! is dead, so that the forwarding can reroute immediately. `[dcell §4.3, §7.2]`
 //!
 //! If the detour around a dead port stays inside the DCell_b, the other servers there do not know
 //! yet that the port is dead. The packet is then sent to a proxy from which no shortest path leads
@@ -18,12 +18,11 @@ use super::tables::{HAS_ALTERNATIVE, HAS_HOP, Route};
 /// The forwarding table of a server, by destination.
 pub type Routes = BTreeMap<NodeId, Route>;
 
-/// A server's neighbours as hops: the place of each in the configuration's order, by its id and
-/// level.
+/// A server's neighbours as hops: their index in the configuration, by id and level.
 pub type HopsByNeighbour = BTreeMap<(NodeId, u8), u8>;
 
-/// Computes the forwarding table of the server `me`: `alive(from, to, level)` returns whether a
-/// link that begins in its DCell_b works.
+/// Computes the forwarding table of the server `me`. `alive(from, to, level)` returns whether a
+/// link that begins in the server's DCell_b works.
 pub fn compute(
     structure: &Structure,
     me: NodeId,
@@ -47,7 +46,7 @@ pub fn compute(
         .collect()
 }
 
-/// A decision and its way.
+/// A decision with its path.
 struct Decision {
     leg: Leg,
     hops: Vec<Hop>,
@@ -60,9 +59,9 @@ struct Computing<'a, A> {
     hops: &'a HopsByNeighbour,
     alive: &'a A,
     view: OnceLock<Group>,
-    /// By port: the search of the DCell_b without that port.
+    /// By port: the shortest paths inside the DCell_b without that port.
     without_port: Vec<OnceLock<Group>>,
-    /// Searches from other servers of the DCell_b.
+    /// Shortest paths from other servers of the DCell_b.
     seen_from: BTreeMap<NodeId, Group>,
 }
 
@@ -113,15 +112,14 @@ impl<A: Fn(NodeId, NodeId, usize) -> bool> Computing<'_, A> {
         route.flags |= HAS_ALTERNATIVE << place;
     }
 
-    /// The DCell_b that a leg leads into, by its index.
+    /// The index of the DCell_b that a leg leads to.
     fn avoided(&self, leg: &Leg) -> u64 {
         self.structure
             .shape()
             .cell(leg.end(), self.structure.group_level())
     }
 
-    /// DFR's decision about a packet, with one of our ports assumed dead; `None` if the packet is
-    /// dropped.
+    /// DFR's decision about a packet if one of our ports is dead; `None` if the packet is dropped.
     fn decide(
         &mut self,
         destination: NodeId,
@@ -159,8 +157,8 @@ impl<A: Fn(NodeId, NodeId, usize) -> bool> Computing<'_, A> {
         Some(Decision { leg, hops, rerouted })
     }
 
-    /// The first waypoint of a packet that takes a detour around our port: the first server of the
-    /// detour from which the other servers' own paths continue without that port.
+    /// The proxy of a packet that must avoid our port: the first server of the detour whose own
+    /// shortest paths to the detour's end avoid that port.
     fn proxy_of(&mut self, port: u8, around: &Decision) -> NodeId {
         let inside = around.hops.len() - usize::from(around.leg.out.is_some());
         if around.rerouted {
@@ -177,7 +175,7 @@ impl<A: Fn(NodeId, NodeId, usize) -> bool> Computing<'_, A> {
         good.map_or(around.leg.end(), |(_, &proxy)| proxy)
     }
 
-    /// The servers of the DCell_b behind one of our ports.
+    /// The servers of the DCell_b that our port connects to.
     fn behind(&self, port: u8) -> Vec<NodeId> {
         let neighbours = self.hops.keys().filter(|(_, level)| *level == port);
         let inside =
@@ -185,8 +183,8 @@ impl<A: Fn(NodeId, NodeId, usize) -> bool> Computing<'_, A> {
         inside.map(|&(server, _)| server).collect()
     }
 
-    /// Whether no shortest path inside the DCell_b from one server to another takes a link between
-    /// us and `lost`, either way.
+    /// Whether no shortest path between two servers inside the DCell_b uses a link between us and
+    /// `lost`, in either direction.
     fn avoids(&mut self, from: NodeId, to: NodeId, lost: &[NodeId]) -> bool {
         let me = self.me;
         let Some(length) = self.distance(from, to) else {

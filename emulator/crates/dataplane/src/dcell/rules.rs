@@ -1,5 +1,5 @@
-//! Checks of a run's tables: only existing neighbours, and paths by neighbours to existing servers.
-//! `[dcell §7.2]`
+//! Checks changes of a run's tables: only existing neighbours, and paths through neighbours to
+//! existing servers. `[dcell §7.2]`
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use super::tables::{ALL_FLAGS, Config, FIB, FLOW_COUNTS, HAS_HOP, NST, NextHop, 
 use crate::configuration::{Configuration, ConfigurationError, RunPlan};
 use crate::tables::{TableError, TableRules, TableUpdate, array_index};
 
-/// One server, and its neighbours' entries by hop.
+/// One server, with its neighbours' entries by hop.
 #[derive(Debug)]
 struct Place {
     config: Config,
@@ -34,8 +34,8 @@ pub fn own_entries(configuration: &Configuration) -> Result<Vec<TableUpdate>, Co
     Ok(Place::new(&structure, configuration)?.own_entries())
 }
 
-/// The rules of a run's tables. Errors: a run whose topology is no DCell, or whose neighbours are
-/// not the topology's.
+/// Derives the rules of a run. Errors: a topology that is no DCell, or neighbours that the topology
+/// does not have.
 pub fn rules(run: &RunPlan) -> Result<Box<dyn TableRules>, ConfigurationError> {
     let Some(first) = run.servers.first() else {
         return Err(ConfigurationError {
@@ -62,8 +62,8 @@ pub fn next_hops(configuration: &Configuration) -> Vec<NextHop> {
         .collect()
 }
 
-/// The hops of a configuration's server by neighbour and level. Errors: a neighbour that is none by
-/// the structure.
+/// The hops of a configuration's server, by neighbour and level. Errors: a neighbour that the
+/// topology does not have.
 pub fn hops_by_neighbour(
     structure: &Structure,
     configuration: &Configuration,

@@ -7,7 +7,7 @@ use crate::link_state::Timing;
 use crate::neighbours::Intervals;
 use crate::settings::{Given, Setting, read};
 
-/// Least time between two advertisements of a server, for any number of changes. `[ours]`
+/// Minimum time between two advertisements of a server. `[ours]`
 const LEAST_GAP: Duration = Duration::from_millis(50);
 
 const fn time(
@@ -117,7 +117,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// The settings given, and the defaults of the others. Errors: see [`read`].
+    /// The given settings, with defaults for the others. Errors: see [`read`].
     pub fn of(given: &Given) -> Result<Settings, ConfigurationError> {
         let values = read(SCHEMA, given)?;
         Ok(Settings {
@@ -131,7 +131,7 @@ impl Settings {
         })
     }
 
-    /// The times of neighbour maintenance.
+    /// The intervals of neighbour maintenance.
     pub fn intervals(&self) -> Intervals {
         let hello = secs(self.hello_secs);
         Intervals {
@@ -141,7 +141,7 @@ impl Settings {
         }
     }
 
-    /// The times of link state.
+    /// The intervals of link state.
     pub fn timing(&self) -> Timing {
         let refresh = secs(self.link_state_secs);
         Timing {

@@ -1,5 +1,5 @@
-//! A server's position in a DCell: the servers that exist, its DCell_b, and the links that link
-//! state can report.
+//! The structure of a DCell run: the existing servers, their DCell_b, and the links that link state
+//! can report.
 
 use std::collections::BTreeSet;
 use std::fmt::Display;
@@ -16,7 +16,7 @@ use crate::configuration::{Configuration, ConfigurationError};
 use crate::counts::PORTS;
 use crate::link_state::{LinkEnd, MAX_LINKS, Plan};
 
-/// The DCell, and the set of its servers that exist.
+/// A DCell with the set of its existing servers.
 #[derive(Clone, Debug)]
 pub struct Structure {
     shape: Arc<Shape>,
@@ -33,7 +33,7 @@ fn wrong(field: &str, value: &dyn Display, limit: &dyn Display, fix: &str) -> Co
     }
 }
 
-/// Whether the servers of a topology can run DCell's protocol.
+/// Whether a topology can run DCell's protocol.
 pub fn check(spec: &TopologySpec) -> Result<(), ConfigurationError> {
     shape(spec).map(|_| ())
 }
@@ -56,8 +56,7 @@ fn shape(spec: &TopologySpec) -> Result<Shape, ConfigurationError> {
         let limit = format!("at most {}", PORTS - 1);
         return Err(wrong("spec.k", &shape.k(), &limit, smaller));
     }
-    // A server's links have to fit one advertisement, and its neighbours the neighbour status
-    // table.
+    // A server's links must fit one advertisement, and its neighbours the neighbour status table.
     let neighbours = shape.size(0) - 1 + shape.k() as u64;
     if neighbours > MAX_LINKS.min(HOPS) as u64 {
         let limit = format!("a server with at most {} neighbours", MAX_LINKS.min(HOPS));
@@ -115,22 +114,22 @@ impl Structure {
         &self.shape
     }
 
-    /// The `b` of DCell_b, at most `k`.
+    /// The level `b` of DCell_b, at most `k`.
     pub fn group_level(&self) -> usize {
         self.group_level
     }
 
-    /// Whether there is such a server.
+    /// Whether the server exists in this run.
     pub fn is_present(&self, server: NodeId) -> bool {
         server < self.shape.servers() && self.present.contains(server)
     }
 
-    /// The servers that exist, ascending.
+    /// The existing servers in ascending order.
     pub fn servers(&self) -> impl Iterator<Item = NodeId> + '_ {
         self.present.iter()
     }
 
-    /// 1 + the index of a server's DCell_b, the value in headers.
+    /// 1 + the index of a server's DCell_b, as in headers.
     pub fn cell(&self, server: NodeId) -> u16 {
         let cell = self.shape.cell(server, self.group_level);
         u16::try_from(cell + 1).unwrap_or(u16::MAX)
@@ -153,7 +152,7 @@ impl Structure {
             .collect()
     }
 
-    /// The servers of a server's DCell_b that exist, and their links.
+    /// The existing servers of a server's DCell_b, with their links.
     pub fn group(&self, server: NodeId) -> Plan {
         let size = self
             .shape
@@ -165,10 +164,10 @@ impl Structure {
         there.map(|member| (member, self.links_of(member))).collect()
     }
 
-    /// The neighbours of a configuration's server as links, in the configuration's order. At both
-    /// ends the port is the level.
+    /// The neighbours of a configuration's server as links, in the configuration's order. The port
+    /// is the level at both ends.
     ///
-    /// Errors: a neighbour that is none by the structure.
+    /// Errors: a neighbour that the structure does not have.
     pub fn neighbours(&self, configuration: &Configuration) -> Result<Vec<LinkEnd>, ConfigurationError> {
         let links = self.links_of(configuration.server);
         let listed = configuration.ports.iter().flat_map(|port| {

@@ -1,7 +1,7 @@
-//! The tables that DCell packets are forwarded by, byte for byte the maps of `bpf/dcell/dcell.h`,
-//! and the records that forwardings write for the protocol.
+//! DCell's forwarding tables, byte for byte the maps of `bpf/dcell/dcell.h`, and the records that
+//! forwardings write for the protocol.
 //!
-//! IPv4 addresses and ports are bytes in network order, everything else is in the machine's.
+//! IPv4 addresses and ports are in network byte order, everything else in the machine's.
 
 use cubeyard_topology::NodeId;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
@@ -13,18 +13,18 @@ use crate::drops::DropReason;
 use crate::flow::Flow;
 use crate::tables::{TableKind, TableSchema, TableUpdate, Writer};
 
-/// Name of the table with what the server is: one [`Config`].
+/// Name of the table that describes the server: one [`Config`].
 pub const CONFIG: &str = "config";
-/// Name of the neighbour status table: [`NextHop`] by hop, the neighbour's place in the order of
-/// the configuration.
+/// Name of the neighbour status table: [`NextHop`] by hop, which is the neighbour's index in the
+/// configuration.
 pub const NST: &str = "nst";
 /// Name of the forwarding table: [`Route`] by the destination's id `[dcell §7.2]`.
 pub const FIB: &str = "fib";
-/// Name of the table of what flows have sent: see [`TableSchema::of_flow_counts`].
+/// Name of the table of sent data per flow: see [`TableSchema::of_flow_counts`].
 pub const FLOW_COUNTS: &str = "flow_counts";
-/// Neighbours of a server.
+/// Maximum number of neighbours of a server.
 pub const HOPS: usize = 256;
-/// Destinations that the forwarding table holds: the most servers of a run.
+/// Maximum number of destinations in the forwarding table, equal to the most servers of a run.
 pub const DESTINATIONS: usize = 1024;
 
 /// The schemas of all tables.
@@ -49,15 +49,15 @@ pub const SCHEMAS: &[TableSchema] = &[
     TableSchema::of_flow_counts(FLOW_COUNTS),
 ];
 
-/// Flag of [`Route`]: there is a hop.
+/// Flag of [`Route`]: the hop exists.
 pub const HAS_HOP: u8 = 1;
-/// Flag of [`Route`] for the first alternative; the second alternative's flag is twice that.
+/// Flag of [`Route`]: the first alternative exists. The second alternative's flag is twice this.
 pub const HAS_ALTERNATIVE: u8 = 2;
-/// Every flag of [`Route`].
+/// All flags of [`Route`] together.
 pub const ALL_FLAGS: u8 = 7;
-/// Kind of [`Notice`]: a five-tuple that was not seen before.
+/// Kind of [`Notice`]: a packet of a new flow.
 pub const NEW_FLOW: u32 = 1;
-/// Kind of [`Notice`]: a packet was sent to a proxy.
+/// Kind of [`Notice`]: a packet was rerouted to a proxy.
 pub const REROUTED: u32 = 2;
 
 /// The description of a server: the one entry of `config`.
@@ -76,7 +76,7 @@ pub struct Config {
     pub mtu: u32,
     /// The id of the server.
     pub server: u32,
-    /// Local reroutes of a new packet.
+    /// Number of local reroutes allowed for a new packet.
     pub retries: u8,
     /// Reserved, always zero.
     pub reserved: [u8; 3],
@@ -100,9 +100,8 @@ pub struct NextHop {
     pub reserved: [u8; 2],
 }
 
-/// The next hop of packets to a destination. An alternative is used if there is no hop, or the hop
-/// is down: the first one, unless it leads into the DCell_b that rerouted the packet last and there
-/// is a second.
+/// The next hop of packets to a destination. An alternative is used if there is no hop or it is
+/// down. The second one is used if the first leads to the DCell_b that last rerouted the packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct Route {
@@ -112,7 +111,7 @@ pub struct Route {
     pub flags: u8,
     /// The hops towards the alternatives' proxies.
     pub alternative_hops: [u8; 2],
-    /// 1 + the index of the DCell_b that an alternative leads into; 0 where it stays in this one.
+    /// 1 + the index of the DCell_b to which an alternative leads; 0 if it stays in this DCell_b.
     pub alternative_cells: [u16; 2],
     /// The proxies of the alternatives.
     pub proxies: [u32; 2],
@@ -126,32 +125,32 @@ pub struct Notice {
     pub at_nanos: u64,
     /// The kind of notice: [`NEW_FLOW`] or [`REROUTED`].
     pub kind: u32,
-    /// The proxy of a packet that was rerouted.
+    /// The proxy of the rerouted packet.
     pub proxy: u32,
-    /// The packet's five-tuple; its ports are 0 where it was rerouted by a relay.
+    /// The packet's five-tuple; the ports are 0 if a relay rerouted it.
     pub flow: Flow,
 }
 
-/// A hop, and the packet's header fields from there on.
+/// A chosen hop, with the packet's header fields after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Choice {
     /// The hop to take.
     pub hop: u8,
     /// The rerouting fields of the header.
     pub rerouting: Rerouting,
-    /// Whether this server rerouted it.
+    /// Whether this server rerouted the packet.
     pub rerouted: bool,
 }
 
 impl Route {
-    /// The alternative of that place, 0 or 1, if there is one.
+    /// The alternative 0 or 1, if it exists.
     pub fn alternative(&self, place: usize) -> Option<(u8, NodeId)> {
         let there = self.flags & (HAS_ALTERNATIVE << place) != 0;
         there.then(|| (self.alternative_hops[place], self.proxies[place]))
     }
 
-    /// The next hop of a packet at a server of `cell`: the hop itself, or else the path to an
-    /// alternative's proxy. `[dcell §4.3]`
+    /// Chooses the next hop of a packet at a server of `cell`: the route's hop, or else the hop to
+    /// an alternative's proxy. `[dcell §4.3]`
     ///
     /// Errors: [`DropReason::NoPath`] if the table has no path, [`DropReason::RetriesUsed`], and
     /// [`DropReason::NextHopDead`] if all known hops are down.
@@ -195,18 +194,18 @@ impl Route {
         })
     }
 
-    /// The update that makes it the way to a destination.
+    /// The update that makes this the route to a destination.
     pub fn update(&self, destination: NodeId) -> TableUpdate {
         TableUpdate::set(FIB, &destination.to_ne_bytes(), self.as_bytes())
     }
 }
 
-/// The update that forgets the way to a destination.
+/// The update that removes the route to a destination.
 pub fn forget_route(destination: NodeId) -> TableUpdate {
     TableUpdate::remove(FIB, &destination.to_ne_bytes())
 }
 
-/// The update that forgets what a flow has sent: its next packet is a new flow's.
+/// The update that removes a flow's counters, so that its next packet counts as that of a new flow.
 pub fn forget_flow(flow: &Flow) -> TableUpdate {
     TableUpdate::remove(FLOW_COUNTS, flow.as_bytes())
 }
@@ -226,14 +225,14 @@ impl Config {
         }
     }
 
-    /// The update that sets it.
+    /// The update that writes this entry.
     pub fn update(&self) -> TableUpdate {
         TableUpdate::set(CONFIG, &0u32.to_ne_bytes(), self.as_bytes())
     }
 }
 
 impl NextHop {
-    /// A neighbour's entry, the neighbour taken for alive.
+    /// The entry of a neighbour, which counts as alive.
     pub fn to(configuration: &Configuration, port: &Port, neighbour: &NeighbourAddress) -> NextHop {
         NextHop {
             ifindex: port.interface,
@@ -245,7 +244,7 @@ impl NextHop {
         }
     }
 
-    /// The update that sets it.
+    /// The update that writes this entry.
     pub fn update(&self, hop: u8) -> TableUpdate {
         TableUpdate::set(NST, &u32::from(hop).to_ne_bytes(), self.as_bytes())
     }

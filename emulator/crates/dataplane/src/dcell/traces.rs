@@ -1,5 +1,6 @@
-//! The paths of this server's flows, for display: packets contain no path, so a trace follows the
-//! tables from server to server and returns the list of visited servers. `[ours]`
+//! The paths of this server's flows, for display: packets do not contain their path, so a trace
+//! message follows the tables from server to server and returns the list of visited servers.
+//! `[ours]`
 //!
 //! Flows to one destination share a path. Traces are sent when a flow begins, when link state
 //! changes, and periodically.
@@ -16,17 +17,18 @@ use crate::event::{Event, PathSummary, SwitchReason};
 use crate::flow::Flow;
 use crate::protocol::Time;
 
-/// Flows whose paths are known at once; more are carried without.
+/// Maximum number of flows whose paths are known. Packets of further flows are forwarded all the
+/// same.
 const MAX_FLOWS: usize = 4096;
-/// Time without a packet after which a flow is forgotten.
+/// A flow is removed after this time without packets.
 const IDLE: Duration = Duration::from_secs(60);
-/// Least time between two traces to one destination, for any number of changes.
+/// Minimum time between two traces to one destination.
 const LEAST_GAP: Duration = Duration::from_millis(50);
 
-/// The flows to one destination, and their path.
+/// The flows to one destination, with their path.
 #[derive(Debug, Default)]
 struct Target {
-    /// When each flow was last active, and whether its path was reported.
+    /// The time of each flow's last packet, and whether its path was reported.
     flows: BTreeMap<Flow, (Time, bool)>,
     path: Option<Vec<NodeId>>,
     /// Number of the pending trace, and the time when it was sent.
@@ -43,7 +45,7 @@ pub struct Traces {
     number: u32,
 }
 
-/// A number that names a path.
+/// A number for a path.
 pub fn path_id(servers: &[NodeId]) -> u32 {
     let hash = servers
         .iter()
@@ -61,7 +63,7 @@ fn summary(servers: &[NodeId]) -> PathSummary {
 }
 
 impl Traces {
-    /// No flows yet; paths are traced once per `period`.
+    /// A state without flows. Paths are traced every `period`.
     pub fn new(period: Duration) -> Traces {
         Traces {
             period,
@@ -71,7 +73,7 @@ impl Traces {
         }
     }
 
-    /// A flow has sent something.
+    /// Records activity of a flow.
     pub fn on_active(&mut self, now: Time, flow: Flow) {
         let Some(destination) = server_of(flow.dst.into()) else {
             return;
@@ -95,7 +97,7 @@ impl Traces {
         }
     }
 
-    /// A flow has ended.
+    /// Removes a flow that has ended.
     pub fn forget(&mut self, flow: &Flow) {
         let destination = server_of(flow.dst.into());
         let Some((destination, target)) = destination.and_then(|to| Some((to, self.targets.get_mut(&to)?)))
@@ -108,7 +110,7 @@ impl Traces {
         }
     }
 
-    /// Flows that have been idle for too long, which are forgotten.
+    /// Removes flows that have been idle for too long, and returns them.
     pub fn idle(&mut self, now: Time) -> Vec<Flow> {
         let all = self.targets.values().flat_map(|target| &target.flows);
         let idle = all.filter(|(_, (active_at, _))| now >= *active_at + IDLE);
@@ -117,7 +119,7 @@ impl Traces {
         idle
     }
 
-    /// Paths may have changed: traces all of them soon.
+    /// Schedules early traces of all paths, since they may have changed.
     pub fn hasten(&mut self, now: Time) {
         for target in self.targets.values_mut() {
             let earliest = target.asked.map_or(now, |(_, at)| (at + LEAST_GAP).max(now));
@@ -125,12 +127,12 @@ impl Traces {
         }
     }
 
-    /// When the next trace is due.
+    /// The time of the next trace.
     pub fn next_timeout(&self) -> Option<Time> {
         self.targets.values().map(|target| target.due).min()
     }
 
-    /// The destinations that are due, each with the number of a trace to send.
+    /// The destinations whose traces are due, each with the number of the new trace.
     pub fn due(&mut self, now: Time) -> Vec<(NodeId, u32)> {
         let mut due = Vec::new();
         for (&destination, target) in &mut self.targets {
@@ -144,14 +146,16 @@ impl Traces {
         due
     }
 
-    /// Handles an answer and returns the resulting events; an answer to no open trace has none.
+    /// Handles an answer and returns the resulting events; none if the answer belongs to no pending
+    /// trace.
     pub fn on_answer(&mut self, answer: &Answer) -> Vec<Event> {
         let asked = |target: &Target| target.asked.is_some_and(|(number, _)| number == answer.number);
         let found = self.targets.iter_mut().find(|(_, target)| asked(target));
         let Some((&destination, target)) = found else {
             return Vec::new();
         };
-        // A path that ends elsewhere is broken; the next look finds the one that replaces it.
+        // A trace that ended elsewhere met a broken path. The next trace finds the path that
+        // replaces it.
         if !answer.arrived || answer.servers.last() != Some(&destination) {
             return Vec::new();
         }
@@ -179,12 +183,12 @@ impl Traces {
         events
     }
 
-    /// The path to a destination, as last seen.
+    /// The last known path to a destination.
     pub fn path_to(&self, destination: NodeId) -> Option<&[NodeId]> {
         self.targets.get(&destination)?.path.as_deref()
     }
 
-    /// Every destination with its number of flows and its path, for people.
+    /// Every destination with its number of flows and its path, for users.
     pub fn status(&self) -> impl Iterator<Item = (NodeId, usize, Option<PathSummary>)> + '_ {
         self.targets.iter().map(|(&destination, target)| {
             let path = target.path.as_deref().map(summary);

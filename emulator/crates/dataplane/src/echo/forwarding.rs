@@ -1,4 +1,4 @@
-//! Packets in user space: put a header on, look the destination up, take the header off.
+//! Echo packets in user space: adds a header, looks up the destination, removes the header.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +30,7 @@ pub struct SoftwareForwarding {
     drops: [u64; DropReason::COUNT],
 }
 
-/// The forwarding of a server that has no next hop yet.
+/// The initial state: a server without next hops.
 pub fn forwarding(configuration: &Configuration) -> Result<Box<dyn Forwarding>, ConfigurationError> {
     Ok(Box::new(SoftwareForwarding {
         me: configuration.server,
@@ -43,7 +43,7 @@ pub fn forwarding(configuration: &Configuration) -> Result<Box<dyn Forwarding>, 
 }
 
 impl SoftwareForwarding {
-    /// Addresses a frame to the next hop of a destination and counts it; the port.
+    /// Addresses a frame to the next hop of a destination, counts it, and returns the port.
     fn hop(&mut self, destination: NodeId, packet: &mut PacketBuffer) -> Result<Verdict, DropReason> {
         let next = self.next_hops.get(&destination).ok_or(DropReason::NoPath)?;
         set_addresses(packet.frame_mut(), &next.next_mac, &next.own_mac);
@@ -101,7 +101,7 @@ impl SoftwareForwarding {
         if ethertype != ETHERTYPE {
             return Err(DropReason::NotIp);
         }
-        // A switch floods what it has not learnt.
+        // A switch floods frames for addresses that it has not learnt.
         if frame[..6] != crate::address::port_mac(self.me, port) {
             return Err(DropReason::OtherHost);
         }

@@ -11,12 +11,12 @@ use crate::fields::{HeaderField, HeaderFormat, HeaderPlace};
 
 /// Length of the header.
 pub const HEADER_BYTES: usize = 8;
-/// Ethernet's type: "Local Experimental Ethertype 1" (IEEE 802).
+/// Ethernet type "Local Experimental Ethertype 1" (IEEE 802).
 pub const ETHERTYPE: [u8; 2] = [0x88, 0xb5];
-/// Hops that a packet may take: more than the diameter of any run.
+/// Maximum number of hops, more than the diameter of any run.
 pub const TTL: u8 = 64;
 
-/// The header's fields, for who shows packets.
+/// The header's fields, for programs that display packets.
 pub const FORMAT: HeaderFormat = HeaderFormat {
     place: HeaderPlace::EtherType {
         ether_type: u16::from_be_bytes(ETHERTYPE),
@@ -40,14 +40,14 @@ const VERSION: u8 = 1;
 /// The fields of a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// The hops that are left.
+    /// Remaining hops of the packet.
     pub ttl: u8,
-    /// The server it is for.
+    /// Id of the destination server.
     pub destination: NodeId,
 }
 
 impl Header {
-    /// The header at the start of `bytes`; `None` where there is none.
+    /// Parses the header at the start of `bytes`; `None` if there is none.
     pub fn parse(bytes: &[u8]) -> Option<Header> {
         let &[VERSION, ttl, 0, 0, a, b, c, d] = bytes.first_chunk::<HEADER_BYTES>()? else {
             return None;

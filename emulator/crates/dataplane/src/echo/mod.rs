@@ -35,7 +35,7 @@ use crate::neighbours::{Intervals, Neighbours};
 use crate::protocol::{Input, Output, Protocol, Time};
 use crate::settings::{Setting, read};
 
-/// Echo in the catalogue. It is no family's default.
+/// Echo in the catalogue. No family uses it by default.
 pub const ENTRY: ProtocolEntry = ProtocolEntry {
     name: "echo",
     title: "Echo (example)",
@@ -93,15 +93,15 @@ const SETTINGS: &[Setting] = &[
     },
 ];
 
-/// First byte of every message; the next byte is whether the sender receives the receiver's hellos.
+/// First byte of every message. The second byte: whether the sender receives the receiver's hellos.
 const HELLO: u8 = 0xec;
 
-/// One server's control half.
+/// The control half of a server.
 #[derive(Debug)]
 pub struct Echo {
     neighbours: Neighbours,
     next_hops: NextHops,
-    /// The current forwarding table: the neighbour, by destination.
+    /// The current forwarding table: the index of the neighbour, by destination.
     table: BTreeMap<NodeId, usize>,
     outputs: VecDeque<Output>,
 }
@@ -130,7 +130,7 @@ fn make(configuration: &Configuration, now: Time) -> Result<Box<dyn Protocol>, C
 }
 
 impl Echo {
-    /// Brings the forwarding table up to date with which neighbours are alive.
+    /// Updates the forwarding table for the neighbours that are alive.
     fn refresh(&mut self) {
         for destination in self.next_hops.destinations() {
             let alive = |index: usize| self.neighbours.list()[index].up;

@@ -1,4 +1,4 @@
-//! Next hops from the topology: which neighbours of a server are on a shortest path to a
+//! Next hops from the topology: which neighbours of a server are on a shortest path to each
 //! destination.
 
 use std::collections::VecDeque;
@@ -9,17 +9,17 @@ use super::tables::NextHop;
 use crate::address::MAX_SERVER;
 use crate::configuration::{Configuration, ConfigurationError};
 
-/// The neighbours of one server and how far each is from every other server.
+/// The neighbours of a server, and which of them are on shortest paths.
 #[derive(Debug)]
 pub struct NextHops {
     me: NodeId,
-    /// The neighbours' entries, in the order of the configuration.
+    /// The neighbours' table entries, in the order of the configuration.
     entries: Vec<NextHop>,
-    /// By destination: the neighbours on a shortest path.
+    /// By destination: the neighbours on shortest paths.
     nearest: Vec<Vec<usize>>,
 }
 
-/// Whether servers of a topology can relay for each other: no link joins two switches.
+/// Whether the servers of a topology can relay for each other: no link must join two switches.
 pub fn check(spec: &TopologySpec) -> Result<(), ConfigurationError> {
     build(spec).map(|_| ())
 }
@@ -50,7 +50,7 @@ fn build(spec: &TopologySpec) -> Result<Topology, ConfigurationError> {
     Ok(topology)
 }
 
-/// The servers that one server reaches without passing another, in the order of its links.
+/// The servers that a server reaches without passing another server, in the order of its links.
 fn neighbours(links: &Csr, servers: u32, server: NodeId) -> Vec<NodeId> {
     let mut found = Vec::new();
     for &near in links.neighbours_of(server) {
@@ -96,7 +96,7 @@ impl NextHops {
             })
             .collect();
         let links = topology.adjacency();
-        // The hops of every neighbour to every server, none through us.
+        // Hops from each neighbour to each server on paths that avoid this server.
         let hops: Vec<Vec<u32>> = direct
             .iter()
             .map(|(neighbour, _)| hops_from(&links, &there, configuration.server, *neighbour))
@@ -123,8 +123,8 @@ impl NextHops {
         others.filter(|&destination| destination != self.me).collect()
     }
 
-    /// The next hop to a destination: of the live neighbours on a shortest path, the one chosen by
-    /// a hash of the destination.
+    /// The next hop to a destination: among the live neighbours on shortest paths, the one that a
+    /// hash of the destination selects.
     pub fn towards(&self, destination: NodeId, alive: impl Fn(usize) -> bool) -> Option<usize> {
         let living: Vec<usize> = self.nearest[destination as usize]
             .iter()
@@ -141,7 +141,7 @@ impl NextHops {
     }
 }
 
-/// Breadth first from a server to all others, never through `me`.
+/// Distances from a server to all others, by breadth-first search, on paths that avoid `me`.
 fn hops_from(links: &Csr, there: &[bool], me: NodeId, start: NodeId) -> Vec<u32> {
     let mut hops = vec![u32::MAX; there.len()];
     hops[start as usize] = 0;

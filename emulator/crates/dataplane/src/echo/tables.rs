@@ -12,7 +12,7 @@ use crate::tables::{TableError, TableKind, TableRules, TableSchema, TableUpdate,
 
 /// Name of the table of next hops: [`NextHop`] by the destination's id.
 pub const NEXT_HOPS: &str = "next-hops";
-/// Destinations that the table holds.
+/// Maximum number of destinations in the table.
 pub const DESTINATIONS: usize = 65_536;
 
 /// The schemas of all tables.
@@ -33,7 +33,7 @@ pub struct NextHop {
     pub next_mac: [u8; 6],
     /// Hardware address of our port.
     pub own_mac: [u8; 6],
-    /// The port that leads to it.
+    /// The port that leads to the neighbour.
     pub port: u8,
     /// Reserved, always zero.
     pub reserved: u8,
@@ -56,7 +56,7 @@ pub fn set(destination: NodeId, next_hop: &NextHop) -> TableUpdate {
     TableUpdate::set(NEXT_HOPS, &destination.to_ne_bytes(), next_hop.as_bytes())
 }
 
-/// Nothing follows from a server's own place alone.
+/// No entries: nothing follows from a server's position.
 pub fn own_entries(_configuration: &Configuration) -> Result<Vec<TableUpdate>, ConfigurationError> {
     Ok(Vec::new())
 }

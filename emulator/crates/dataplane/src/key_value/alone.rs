@@ -1,4 +1,4 @@
-//! A server's own values, for memcached's clients at a TCP port.
+//! The values of one server, for memcached's clients at a TCP port.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -11,9 +11,9 @@ use crate::service::{ClientId, Reply, ServesClients};
 
 /// The default port of memcached's clients.
 pub const PORT: u16 = 11_211;
-/// Longest value with its key, as memcached's default has it.
+/// Longest value including its key, as in memcached's default.
 const MOST_BYTES: usize = 1 << 20;
-/// Bytes of commands that a client may send ahead of their answers. `[ours]`
+/// Maximum bytes of commands from a client that have no answer yet. `[ours]`
 const MOST_AHEAD: usize = 8 << 20;
 
 /// The values of one server and their clients.
@@ -25,7 +25,7 @@ pub struct KeyValues {
 }
 
 impl KeyValues {
-    /// Does a command: its answer, if there is one.
+    /// Carries out a command; returns its answer, if it has one.
     fn carry_out(&mut self, now: Time, command: Command) -> Option<Vec<u8>> {
         match command.asked(self.values.size()) {
             Asked::Values { keys, versions } => {
@@ -57,7 +57,7 @@ impl KeyValues {
                 (!quiet).then_some(text)
             }
             Asked::Said(text) => text,
-            // The caller's.
+            // The caller handles the end of the connection.
             Asked::End => None,
         }
     }
@@ -94,7 +94,7 @@ impl ServesClients for KeyValues {
     }
 
     fn client_ended(&mut self, _now: Time, _tcp_port: u16, client: ClientId) {
-        // All its commands have been answered already.
+        // All commands of the client have been answered.
         if self.readers.remove(&client).is_some() {
             self.reply(client, Vec::new(), true);
         }
@@ -111,7 +111,7 @@ mod tests {
 
     use super::*;
 
-    /// The output to client 1, and whether the connection ends.
+    /// Output for client 1, and whether the connection ends.
     fn talk(values: &mut KeyValues, secs: u64, said: &str) -> (String, bool) {
         values.client(Duration::from_secs(secs), PORT, 1, said.as_bytes());
         let (mut text, mut last) = (Vec::new(), false);

@@ -1,40 +1,40 @@
-//! The effect of memcached's commands on a store: read values, change one, or neither.
+//! What memcached's commands require of a store: reading values, changing a value, or neither.
 
 use super::text::Command;
 use super::{Change, Deed, FOR_EVER};
 
-/// The effect of a command on a store.
+/// The requirement of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Asked {
-    /// The values of keys.
+    /// Read the values of keys.
     Values {
         /// The keys to read.
         keys: Vec<Vec<u8>>,
         /// Whether versions are wanted.
         versions: bool,
     },
-    /// A change of one.
+    /// Change the value of one key.
     Change {
         /// The change to apply.
         change: Change,
         /// Whether no answer is wanted.
         quiet: bool,
     },
-    /// Nothing: this is the answer, if one is wanted.
+    /// Nothing; the answer is already known, `None` if the client wants none.
     Said(Option<Vec<u8>>),
-    /// The end of the connection.
+    /// End the connection.
     End,
 }
 
 impl Command {
-    /// The effect of the command on a store with this number of values and bytes.
+    /// What the command requires of a store with this number of values and bytes.
     pub fn asked(self, (count, bytes): (usize, usize)) -> Asked {
         let (change, quiet) = match self {
             Command::Get { keys, versions } => return Asked::Values { keys, versions },
             Command::Quit => return Asked::End,
             Command::Version => {
-                // Clients read the number of memcached whose commands these are; libmemcached
-                // refuses one that begins with 0.
+                // Clients interpret this as memcached's version; libmemcached refuses versions that
+                // begin with 0.
                 let text = concat!("VERSION 1.4.8-cubeyard-", env!("CARGO_PKG_VERSION"), "\r\n");
                 return Asked::Said(Some(text.into()));
             }

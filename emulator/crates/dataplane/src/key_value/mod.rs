@@ -34,20 +34,20 @@ pub struct Entry {
     pub data: Vec<u8>,
     /// Opaque flags for clients.
     pub flags: u32,
-    /// Rises with every write.
+    /// Version, which increases with every write.
     pub version: u64,
-    /// When it ends; `None` for never.
+    /// Expiry time; `None` for a value that never expires.
     pub until: Option<Time>,
 }
 
 impl Entry {
-    /// The time that is left, in milliseconds.
+    /// Remaining lifetime in milliseconds.
     pub fn lives_millis(&self, now: Time) -> u32 {
         let left = self.until.map(|until| until.saturating_sub(now).as_millis());
         left.map_or(FOR_EVER, |left| left.min(u128::from(FOR_EVER - 1)) as u32)
     }
 
-    /// The expiry time of a value that lives for this number of milliseconds.
+    /// The expiry time of a value with this lifetime in milliseconds.
     pub fn end(now: Time, lives_millis: u32) -> Option<Time> {
         (lives_millis != FOR_EVER).then(|| now + Duration::from_millis(lives_millis.into()))
     }
@@ -56,28 +56,28 @@ impl Entry {
 /// An operation on a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deed {
-    /// A value is written.
+    /// Write a value.
     Write(Write),
     /// Delete the value.
     Delete,
-    /// A number goes up (or, `true`, down) by the number that is given.
+    /// Add to a number, or subtract if `true`; the change's value is the difference.
     Adjust(bool),
-    /// It gets another time to live.
+    /// Change the time to live.
     Touch,
 }
 
-/// A deed with all that it needs.
+/// An operation with all its parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
     /// The operation.
     pub deed: Deed,
     /// The key of the value.
     pub key: Vec<u8>,
-    /// The value, or the number of an adjustment.
+    /// The value, or the difference of an adjustment.
     pub value: Vec<u8>,
     /// Opaque flags for clients.
     pub flags: u32,
-    /// How long the value lives from now on, in milliseconds.
+    /// Lifetime of the value from now on, in milliseconds.
     pub lives_millis: u32,
     /// The version that [`Write::Cas`] expects.
     pub version: u64,
@@ -100,17 +100,17 @@ impl Change {
 /// The result of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// The write is done.
+    /// The value was written.
     Stored,
-    /// There is something, or nothing, that the write does not want.
+    /// The condition of the write does not hold: a value exists, or is missing.
     NotStored,
     /// The value has another version.
     Exists,
-    /// The value is deleted.
+    /// The value was deleted.
     Deleted,
-    /// It lives for another time.
+    /// The time to live was changed.
     Touched,
-    /// It is another number, which the entry has.
+    /// The number was changed; the entry has the new one.
     Adjusted,
     /// The value is no number.
     NoNumber,
@@ -121,7 +121,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// The answer for the client; an adjustment is answered with the number instead.
+    /// The answer for the client. After an adjustment, the client gets the new number instead.
     pub fn text(self) -> &'static str {
         match self {
             Outcome::Stored => "STORED\r\n",
@@ -136,7 +136,7 @@ impl Outcome {
     }
 }
 
-/// The effect of a change on an existing entry: the outcome, and the new entry with that version,
+/// The effect of a change on an existing entry: the outcome, and the new entry with this version,
 /// if there is one.
 pub fn changed(
     change: &Change,
@@ -163,7 +163,7 @@ pub fn changed(
         (Deed::Write(Write::Set | Write::Add), _) | (Deed::Write(Write::Replace | Write::Cas), Some(_)) => {
             given
         }
-        // Flags and time stay those of the value that it is added to.
+        // Flags and expiry time stay those of the existing value.
         (Deed::Write(Write::Append), Some(found)) => Entry {
             data: [&found.data[..], &change.value].concat(),
             version,

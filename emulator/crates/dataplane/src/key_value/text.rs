@@ -1,11 +1,11 @@
-//! memcached's text protocol: commands out of the bytes of a connection, and answers as bytes.
+//! memcached's text protocol: parses commands from the bytes of a connection, and formats answers.
 //! `[memcached, doc/protocol.txt]`
 
 /// Longest key, in bytes.
 pub const MAX_KEY_BYTES: usize = 250;
 /// Longest line of a command, in bytes.
 const MAX_LINE_BYTES: usize = 8192;
-/// Longest value that is read at all: the data of a longer one closes the connection.
+/// Longest value that is read. A longer one closes the connection.
 const MAX_DATA_BYTES: usize = 16 << 20;
 /// The longest time to live in seconds. memcached treats larger numbers as dates, which are not
 /// supported here.
@@ -24,7 +24,7 @@ pub enum Write {
     Append,
     /// Prepends to an existing value.
     Prepend,
-    /// Only if it is still the version that the client has read.
+    /// Writes only if the version is still the one that the client has read.
     Cas,
 }
 
@@ -35,7 +35,7 @@ pub enum Command {
     Get {
         /// The keys to read.
         keys: Vec<Vec<u8>>,
-        /// Whether versions are wanted.
+        /// Whether the client wants versions.
         versions: bool,
     },
     /// `set`, `add`, `replace`, `append`, `prepend`, `cas`.
@@ -46,40 +46,40 @@ pub enum Command {
         key: Vec<u8>,
         /// Opaque flags for the client.
         flags: u32,
-        /// Time to live, in milliseconds; `None` for ever.
+        /// Time to live in milliseconds; `None` if the value never expires.
         lives_millis: Option<u32>,
         /// The version that `cas` expects.
         version: u64,
         /// The data to write.
         data: Vec<u8>,
-        /// Whether no answer is wanted.
+        /// Whether the client wants no answer.
         quiet: bool,
     },
     /// The command `delete`.
     Delete {
         /// The key to delete.
         key: Vec<u8>,
-        /// Whether no answer is wanted.
+        /// Whether the client wants no answer.
         quiet: bool,
     },
     /// The commands `incr` and `decr`.
     Adjust {
         /// The key to change.
         key: Vec<u8>,
-        /// Whether it is subtracted.
+        /// Whether to subtract the difference.
         down: bool,
         /// The difference.
         by: u64,
-        /// Whether no answer is wanted.
+        /// Whether the client wants no answer.
         quiet: bool,
     },
     /// The command `touch`.
     Touch {
         /// The key to change.
         key: Vec<u8>,
-        /// Time to live, in milliseconds; `None` for ever.
+        /// Time to live in milliseconds; `None` if the value never expires.
         lives_millis: Option<u32>,
-        /// Whether no answer is wanted.
+        /// Whether the client wants no answer.
         quiet: bool,
     },
     /// The command `version`.
@@ -88,21 +88,22 @@ pub enum Command {
     Stats,
     /// `verbosity`, which is accepted and does nothing.
     Verbosity {
-        /// Whether no answer is wanted.
+        /// Whether the client wants no answer.
         quiet: bool,
     },
     /// The command `quit`.
     Quit,
 }
 
-/// The next thing in a connection's bytes.
+/// The next item in a connection's bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Next {
     /// A valid command.
     Command(Command),
     /// An invalid line, with the answer for the client.
     Refused(&'static str),
-    /// Nothing that could follow makes sense: the connection is closed after this answer.
+    /// An invalid line after which nothing can be parsed: the connection is closed after this
+    /// answer.
     Broken(&'static str),
 }
 
@@ -118,11 +119,11 @@ const LONG_LINE: &str = "CLIENT_ERROR line too long\r\n";
 #[derive(Debug, Default)]
 pub struct Reader {
     bytes: Vec<u8>,
-    /// A write whose data has not arrived completely.
+    /// A write whose data has not completely arrived.
     write: Option<(Command, usize)>,
-    /// Number of data bytes to skip: those of a rejected write.
+    /// Number of bytes to skip: the data of a rejected write.
     skip: usize,
-    /// Whether to skip everything up to the end of the line.
+    /// Whether to skip bytes up to the end of the line.
     skip_line: bool,
 }
 
@@ -140,8 +141,7 @@ impl Reader {
         self.bytes.len()
     }
 
-    /// The next command; `None` until there is a whole one. `max_data` is the longest value that is
-    /// kept.
+    /// The next command; `None` if it is incomplete. `max_data` limits the length of values.
     pub fn next(&mut self, max_data: usize) -> Option<Next> {
         if self.write.is_some() {
             return self.data();
@@ -185,7 +185,7 @@ impl Reader {
             return None;
         }
         if self.bytes[length..length + 2] != *b"\r\n" {
-            // As in memcached, the rest up to the end of the line is not parsed as a command.
+            // As in memcached, the rest of the line is not parsed as a command.
             self.bytes.drain(..length);
             self.skip_line = true;
             self.drop_line();
@@ -214,10 +214,10 @@ impl Reader {
     }
 }
 
-/// A refusal, and the length of the data that comes behind the line all the same.
+/// An error message, and the length of data that follows the line nevertheless.
 type Refusal = (&'static str, Option<usize>);
 
-/// A line's command, and the length of the data that follows it.
+/// Parses a line; returns the command, and the length of the data that follows it.
 fn command(words: &[&[u8]]) -> Result<(Command, Option<usize>), Refusal> {
     let Some((verb, rest)) = words.split_first() else {
         return Err(("ERROR\r\n", None));
@@ -241,7 +241,7 @@ fn command(words: &[&[u8]]) -> Result<(Command, Option<usize>), Refusal> {
         b"prepend" => write(Write::Prepend),
         b"cas" => write(Write::Cas),
         b"delete" => {
-            // Old clients send a time of 0 behind the key.
+            // Old clients send a time of 0 after the key.
             let (&[name] | &[name, b"0"]) = rest else {
                 return Err((BAD_LINE, None));
             };
@@ -282,7 +282,7 @@ fn command(words: &[&[u8]]) -> Result<(Command, Option<usize>), Refusal> {
     }
 }
 
-/// `KEY FLAGS EXPTIME BYTES`, and for `cas` the version.
+/// Parses `KEY FLAGS EXPTIME BYTES`, and for `cas` the version.
 fn write(how: Write, words: &[&[u8]], quiet: bool) -> Result<(Command, Option<usize>), Refusal> {
     let (words, version) = match (how, words) {
         (Write::Cas, [words @ .., version]) => (words, number(version)),
@@ -322,7 +322,7 @@ fn number(word: &[u8]) -> Option<u64> {
     text.parse().ok()
 }
 
-/// Seconds from now, 0 for no expiry, negative to expire at once.
+/// Parses a lifetime: seconds from now, 0 for no expiry, negative for immediate expiry.
 fn lives(word: &[u8]) -> Result<Option<u32>, &'static str> {
     let secs: Option<i64> = std::str::from_utf8(word).ok().and_then(|text| text.parse().ok());
     match secs {
@@ -346,7 +346,7 @@ mod tests {
 
     use super::*;
 
-    /// Everything in these bytes, which arrive in pieces of these lengths.
+    /// Everything that is parsed from these bytes if they arrive in pieces of these lengths.
     fn read(bytes: &[u8], pieces: &[usize]) -> Vec<Next> {
         let (mut reader, mut found, mut at) = (Reader::default(), Vec::new(), 0);
         let lengths = pieces.iter().copied().chain(std::iter::repeat(bytes.len()));
@@ -504,7 +504,7 @@ mod tests {
     }
 
     proptest! {
-        /// Commands are the same however their bytes are cut, and no bytes at all do any harm.
+        /// Commands do not depend on how their bytes are split, and no bytes cause a panic.
         #[test]
         fn any_bytes_are_read_the_same_in_any_pieces(
             parts in prop::collection::vec(prop_oneof![

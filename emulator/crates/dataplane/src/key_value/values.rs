@@ -1,13 +1,13 @@
-//! Values in memory, within bounds: beyond them others are forgotten.
+//! Values in memory with a limit. Beyond it, other values are removed.
 
 use std::collections::BTreeMap;
 
 use super::Entry;
 use crate::protocol::Time;
 
-/// Values that a server keeps; beyond, it forgets others. `[ours]`
+/// Maximum number of values of a server. `[ours]`
 const MOST_VALUES: usize = 65_536;
-/// Bytes of keys and values that a server keeps. `[ours]`
+/// Maximum bytes of keys and values of a server. `[ours]`
 const MOST_BYTES: usize = 64 << 20;
 
 /// All values of a server.
@@ -19,14 +19,15 @@ pub struct Values {
 }
 
 impl Values {
-    /// A version for a write now, above all earlier versions. A server that takes over from a dead
-    /// one continues from its own clock, so versions rise if the servers' clocks agree. `[ours]`
+    /// A version for a write at this time, higher than all earlier ones. A server that takes over
+    /// from a dead one continues from its own clock, so versions increase if the servers' clocks
+    /// agree. `[ours]`
     pub fn next_version(&mut self, now: Time) -> u64 {
         self.latest = (now.as_nanos() as u64).max(self.latest + 1);
         self.latest
     }
 
-    /// The value of a key, unless it has expired.
+    /// The value of a key, unless it is missing or has expired.
     pub fn get(&mut self, now: Time, key: &[u8]) -> Option<&Entry> {
         if self.entries.get(key)?.until.is_some_and(|until| until <= now) {
             self.remove(key);
@@ -34,12 +35,12 @@ impl Values {
         self.entries.get(key)
     }
 
-    /// The version of a key's value, whether expired or not.
+    /// The version of a key's value, even if it has expired.
     pub fn version(&self, key: &[u8]) -> Option<u64> {
         self.entries.get(key).map(|entry| entry.version)
     }
 
-    /// Keeps a value; another key's may have to go for it.
+    /// Stores a value; may remove other keys' values to make space.
     pub fn put(&mut self, key: Vec<u8>, entry: Entry) {
         self.remove(&key);
         self.bytes += key.len() + entry.data.len();
@@ -52,14 +53,14 @@ impl Values {
         }
     }
 
-    /// Removes a value; whether there was one.
+    /// Removes a value; returns whether it existed.
     pub fn remove(&mut self, key: &[u8]) -> bool {
         let removed = self.entries.remove(key);
         self.bytes -= removed.as_ref().map_or(0, |entry| key.len() + entry.data.len());
         removed.is_some()
     }
 
-    /// Values and their bytes.
+    /// Number of values, and of their bytes.
     pub fn size(&self) -> (usize, usize) {
         (self.entries.len(), self.bytes)
     }
@@ -74,8 +75,8 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Values are added, removed and expire in any order: the counters always match the stored
-        /// values.
+        /// Values are added, removed and expire in any order: the counters always equal those of
+        /// the stored values.
         #[test]
         fn bytes_are_those_of_the_values(steps in prop::collection::vec((0u8..4, 0u8..3, 0usize..50, 0u64..400), 1..200)) {
             let (mut values, mut now) = (Values::default(), Duration::from_secs(1));

@@ -3,8 +3,9 @@
 //! The addresses, programs and the fabric manager are `cubeyard_chip::portland`, which also runs in
 //! virtual time.
 //!
-//! Ours: switches detect a failed neighbour by its carrier, or by missing hellos; the CPUs send
-//! messages to the fabric manager over a separate network, which in a run has no delay and no loss.
+//! Our choices: switches detect a failed neighbour by its carrier, or by missing hellos; the CPUs
+//! send messages to the fabric manager over a separate network, which in a run has no delay and no
+//! loss.
 
 use std::collections::BTreeSet;
 
@@ -61,7 +62,7 @@ const HOSTS: &[(&str, &str, ColumnKind)] = &[
     ("state", "State", ColumnKind::Text),
 ];
 
-/// Whether the switches of a topology can run PortLand: a chip has four ports.
+/// Whether a topology can run PortLand: a chip has four ports.
 fn check(spec: &TopologySpec) -> Result<(), ConfigurationError> {
     let wrong = |field: &str, value: String, limit: &str, fix: &str| ConfigurationError {
         field: field.to_owned(),
@@ -95,7 +96,7 @@ fn check(spec: &TopologySpec) -> Result<(), ConfigurationError> {
     Ok(())
 }
 
-/// A MAC with spaces, as values of entries are shown.
+/// A MAC with spaces between its bytes, as values of entries are displayed.
 fn octets(mac: Mac) -> String {
     mac.0.map(|byte| format!("{byte:02x}")).join(" ")
 }

@@ -1,11 +1,11 @@
-//! Words counted over many servers, added up where their packets meet. `[camcube §3.4]`
+//! Counts words on many servers, and adds the counts where their packets meet. `[camcube §3.4]`
 //!
-//! Every server counts the words of its own text. Partial counts go from key coordinate to key
+//! Every server counts the words of its own text. Partial counts travel from key coordinate to key
 //! coordinate on one deterministic path, axis after axis in an order that a hash of the destination
-//! picks. With full aggregation a coordinate waits for all counts that pass it and forwards one
-//! sum; without, every packet is forwarded alone.
+//! picks. With full aggregation, a coordinate waits for all counts that pass it and forwards their
+//! sum; without, it forwards every packet alone.
 //!
-//! Paths also meet at coordinates whose server has failed: the server that took over its keys acts
+//! Paths also meet at coordinates whose server has failed: the new owner of that server's keys acts
 //! for it, and adds no words. `[ours]` Counts that do not arrive within [`PATIENCE`] are omitted,
 //! and the number of omissions is counted.
 //!
@@ -22,7 +22,7 @@ use super::wire::{Reader, fnv, key_of, number, put_bytes, read_key, torus};
 use crate::protocol::Time;
 use crate::service::{Action, Context, Key, MessageForm, Packet, Service, ServiceEntry};
 
-/// It in the catalogue.
+/// The service's entry in the catalogue.
 pub const ENTRY: ServiceEntry = ServiceEntry {
     name: "aggregation",
     title: "Word count",
@@ -41,9 +41,9 @@ pub const ENTRY: ServiceEntry = ServiceEntry {
     ],
 };
 
-/// Time after which a coordinate sends on what it has. `[ours]`
+/// Time after which a coordinate forwards incomplete counts. `[ours]`
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Jobs that a server remembers; the oldest are forgotten. `[ours]`
+/// Maximum number of jobs per server; the oldest are removed. `[ours]`
 const MOST_JOBS: usize = 4096;
 const PARTIAL: u8 = 1;
 const ALONE: u8 = 2;
@@ -58,12 +58,13 @@ type Counts = BTreeMap<Vec<u8>, u64>;
 struct Gathered {
     root: Key,
     full: bool,
-    /// Whether its own server's words are in it.
+    /// Whether the words of its own server are included.
     own: bool,
     counts: Counts,
-    /// Coordinates whose words are in it.
+    /// Number of coordinates whose words are included.
     servers: u32,
-    /// The parts that have arrived, by sender; for a complete sender, all its parts.
+    /// The numbers of the parts that have arrived, by sender; all of them for the senders in
+    /// `whole`.
     parts: BTreeMap<Key, BTreeSet<u16>>,
     whole: BTreeSet<Key>,
     until: Time,
@@ -126,8 +127,8 @@ impl Partial {
         head
     }
 
-    /// As many payloads as it takes, none longer than `most` bytes. Words that no payload holds are
-    /// left out.
+    /// Splits the counts into as many payloads as necessary, each of at most `most` bytes. Omits
+    /// words that do not fit any payload.
     fn emit(&self, most: usize) -> Vec<Vec<u8>> {
         let mut bodies = vec![Vec::new()];
         for (word, count) in &self.counts {
@@ -152,7 +153,7 @@ impl Partial {
     }
 }
 
-/// The coordinate after `at` on the path to `root`; `None` at its end.
+/// The next coordinate on the path from `at` to `root`; `None` at its end.
 fn next(context: &dyn Context, at: Key, root: Key) -> Option<Key> {
     let torus = torus(context);
     let order = ORDERS[(fnv(&root) % 6) as usize];
@@ -160,7 +161,7 @@ fn next(context: &dyn Context, at: Key, root: Key) -> Option<Key> {
     Some(context.neighbour_key(at, axis, up))
 }
 
-/// The coordinates whose next hop on the path to `root` is `at`.
+/// The coordinates whose next coordinate on the path to `root` is `at`.
 fn before(context: &dyn Context, at: Key, root: Key) -> BTreeSet<Key> {
     let beside = (0..3).flat_map(|axis| [true, false].map(|up| (axis, up)));
     let beside = beside.map(|(axis, up)| context.neighbour_key(at, axis, up));
@@ -187,8 +188,7 @@ impl Aggregation {
         })
     }
 
-    /// Forwards or reports the counts at a coordinate if they are complete, or if it does not wait
-    /// any longer.
+    /// Forwards or reports the counts at a coordinate if they are complete or `wait` is false.
     fn settle(&mut self, context: &mut dyn Context, job: u32, at: Key, wait: bool) {
         let servers: u32 = context.size().iter().product();
         let Some(gathered) = self.jobs.get_mut(&(job, at)) else {
@@ -226,7 +226,7 @@ impl Aggregation {
         }
     }
 
-    /// A coordinate's own server takes part with these words.
+    /// Adds the words of a coordinate's own server.
     fn begin(&mut self, context: &mut dyn Context, job: u32, at: Key, root: Key, full: bool, counts: Counts) {
         let now = context.now();
         let to = next(context, at, root).filter(|_| !full);
@@ -253,7 +253,7 @@ impl Aggregation {
         self.settle(context, job, at, true);
     }
 
-    /// The time at which the first coordinate that still waits gives up.
+    /// The earliest time at which a waiting coordinate gives up.
     fn next_until(&self) -> Option<Time> {
         let waiting = self.jobs.values().filter(|gathered| !gathered.sent);
         waiting.map(|gathered| gathered.until).min()
@@ -286,7 +286,7 @@ fn send(context: &mut dyn Context, partial: &Partial, to: Key) {
     }
 }
 
-/// `count JOB X,Y,Z full|none` and the text.
+/// Parses `count JOB X,Y,Z full|none` and the text.
 fn read(bytes: &[u8], size: [u32; 3]) -> Option<(u32, Key, bool, Counts)> {
     let end = bytes
         .iter()

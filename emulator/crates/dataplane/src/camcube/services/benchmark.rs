@@ -1,15 +1,14 @@
 //! Benchmark traffic: measures the throughput of paths, links and the function F, as the paper
 //! does. `[camcube §3.1, §6]`
 //!
-//! A source sends to one coordinate as fast as its links take packets, for a time (`flood`), or a
-//! number of packets (`send`). The mode chooses the route:
+//! A source sends to one coordinate as fast as its links accept packets: for some time (`flood`), or a number of packets (`send`). The mode chooses the route:
 //!
 //! | mode | route |
 //! |---|---|
 //! | `routed` | the routing service: the first free link on a shortest path `[camcube §2.1.2]` |
 //! | `disjoint` | the TCP/IP service: link-disjoint paths, all at once `[camcube §3.1, §7]` |
-//! | `bounce` | to a neighbour, which sends each packet back by the link that it came by `[camcube §6]` |
-//! | `keys-1` to `keys-16` | the same by the extended routing service: the neighbour's F returns the keys in the packet, all of them the source's own `[camcube §6]` |
+//! | `bounce` | to a neighbour, which sends each packet back over the same link `[camcube §6]` |
+//! | `keys-1` to `keys-16` | as `bounce`, but by the extended routing service: the neighbour's F returns the keys in the packet, all of which are the source's `[camcube §6]` |
 //!
 //! The receiver (with `bounce` and `keys` the source itself) answers
 //! `received PACKETS BYTES MICROS from X,Y,Z` once no packet has arrived for [`QUIET`]: BYTES are
@@ -28,7 +27,7 @@ use crate::service::{
     Action, Context, Key, MAX_KEYS, MessageForm, Packet, QueuePolicy, Service, ServiceEntry,
 };
 
-/// It in the catalogue.
+/// The service's entry in the catalogue.
 pub const ENTRY: ServiceEntry = ServiceEntry {
     name: "benchmark",
     title: "Benchmark",
@@ -53,27 +52,27 @@ pub const ENTRY: ServiceEntry = ServiceEntry {
     ],
 };
 
-/// Packets that a source keeps waiting for its links. `[ours]`
+/// Packets of a source that may wait for its links. `[ours]`
 const WINDOW: usize = 32;
-/// Interval of retries of a flood, if links have stopped taking packets.
+/// Interval after which a flood tries again if links have stopped accepting packets.
 const PACE: Duration = Duration::from_millis(10);
-/// Silence after which a receiver reports.
+/// A receiver reports after this time without packets.
 const QUIET: Duration = Duration::from_millis(200);
-/// Longest flood, and most packets of one order. `[ours]`
+/// Longest flood, and the most packets of one order. `[ours]`
 const MOST_MILLIS: u64 = 60_000;
 const MOST_PACKETS: u64 = 100_000;
-/// Orders that a source works on at a time, and sources that a receiver counts. `[ours]`
+/// Most orders of a source at a time, and most sources that a receiver counts. `[ours]`
 const MOST_FLOODS: usize = 16;
 const MOST_SOURCES: usize = 4096;
-/// Packets that wait for a link to bounce by. `[ours]`
+/// Most packets that wait for bouncing over a link. `[ours]`
 const MOST_BOUNCED: usize = 256;
-/// The longest time that packets wait on a server: a link's queue is shorter. `[ours]`
+/// Longest time that packets wait on a server; the queue of a link is shorter. `[ours]`
 const WAIT_MILLIS: u32 = 200;
-/// Bytes before the keys: mode, whether the packet returns, source, destination, the server before,
-/// keys.
+/// Bytes of a payload before the keys: mode, whether the packet returns, source, destination, the
+/// server before, keys.
 const HEAD_BYTES: usize = 12;
 
-/// How packets get to their destination.
+/// How packets reach their destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     Routed,
@@ -105,14 +104,14 @@ impl Mode {
     }
 }
 
-/// The beginning of a payload; the rest is zeros.
+/// The first fields of a payload; the rest is zeros.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Head {
     mode: Mode,
     back: bool,
     source: Key,
     destination: Key,
-    /// For disjoint paths: the server that forwarded it.
+    /// On disjoint paths: the server that forwarded the packet last.
     before: Key,
     keys: Vec<Key>,
 }
@@ -141,7 +140,7 @@ impl Head {
         })
     }
 
-    /// A payload of this number of bytes, or of the length of its head if that is more.
+    /// A payload of this length, or of the length of its head if that is longer.
     fn emit(&self, bytes: usize) -> Vec<u8> {
         let mut payload = vec![self.mode.number(), self.back.into()];
         for key in [self.source, self.destination, self.before] {
@@ -154,7 +153,7 @@ impl Head {
     }
 }
 
-/// An order that a source works on.
+/// An order that the source is carrying out.
 #[derive(Debug)]
 struct Flood {
     head: Head,
@@ -162,7 +161,7 @@ struct Flood {
     /// Number of packets left to send; unlimited for a flood.
     left: u64,
     until: Option<Time>,
-    /// The port to the neighbour that bounces.
+    /// The port of the neighbour that bounces packets.
     port: Option<u8>,
 }
 
@@ -194,7 +193,7 @@ struct Tally {
 #[derive(Debug, Default)]
 pub struct Benchmark {
     floods: Vec<Flood>,
-    /// By port: packets that go back by the link that they came by.
+    /// By port: packets to send back over the link on which they arrived.
     bounced: BTreeMap<u8, VecDeque<Packet>>,
     received: BTreeMap<Key, Tally>,
     wake_at: Option<Time>,
@@ -231,7 +230,7 @@ impl Benchmark {
         }
     }
 
-    /// Sends what bounces, as far as its links take it.
+    /// Sends waiting packets back while their link accepts them.
     fn bounce(&mut self, context: &mut dyn Context, port: u8) {
         let waiting = self.bounced.entry(port).or_default();
         if context.free_ports() >> port & 1 == 1
@@ -259,7 +258,7 @@ impl Benchmark {
         Action::Consumed
     }
 
-    /// Sets the timer to a time, unless it fires earlier anyway.
+    /// Sets the timer to this time unless it fires earlier.
     fn wake(&mut self, context: &mut dyn Context, at: Time) {
         if self.wake_at.is_none_or(|earlier| at < earlier) {
             self.wake_at = Some(at);
@@ -354,7 +353,7 @@ impl Service for Benchmark {
                 if waiting.len() >= MOST_BOUNCED {
                     return Action::Drop;
                 }
-                // Only the mark changes: the rest of the payload stays where it is.
+                // Only the mark changes, not the rest of the payload.
                 packet.payload[1] = 1;
                 waiting.push_back(std::mem::take(packet));
                 self.bounce(context, port);
@@ -364,8 +363,8 @@ impl Service for Benchmark {
             Mode::Routed | Mode::Disjoint if here == head.destination => {
                 self.count(context, head.source, bytes)
             }
-            // A coordinate whose server is dead: the TCP/IP service drops what its heir gets
-            // [camcube §7].
+            // The destination is dead; the TCP/IP service drops what the new owner of its keys
+            // receives [camcube §7].
             Mode::Disjoint if packet.key != here && context.responsible(packet.key) => Action::Drop,
             Mode::Routed if context.responsible(head.destination) => Action::Drop,
             _ => Action::Pass,

@@ -1,4 +1,4 @@
-//! The view of the network that a service gets during a call, and the requests that it makes.
+//! What a service sees of the network during a call, and the requests that it makes.
 
 use std::collections::BTreeMap;
 
@@ -12,29 +12,29 @@ use crate::service::{ClientId, Context, Journey, Key, Packet};
 /// A server's view of its network.
 #[derive(Clone, Copy)]
 pub struct View<'a> {
-    /// This server's id.
+    /// Id of this server.
     pub me: NodeId,
-    /// The torus of the run.
+    /// Torus of the run.
     pub structure: &'a Structure,
-    /// The ports on shortest live paths to a server, a bit each; 0 for itself and for one that
-    /// cannot be reached.
+    /// Bit mask of the ports on shortest live paths to a server; 0 for this server and for
+    /// unreachable ones.
     pub shortest: &'a dyn Fn(NodeId) -> u8,
-    /// Who answers for each coordinate, by its home server.
+    /// The server that owns each coordinate's keys, by the coordinate's home server.
     pub roots: &'a [Option<NodeId>],
-    /// Ports with a living neighbour, a bit each.
+    /// Bit mask of ports with a living neighbour.
     pub up: u8,
     /// Longest payload of a packet, in bytes.
     pub max_payload: usize,
 }
 
 impl View<'_> {
-    /// The server that answers for a key.
+    /// The server that owns a key.
     pub fn root(&self, key: Key) -> Option<NodeId> {
         let home = self.structure.home(key)?;
         self.roots.get(home as usize).copied().flatten()
     }
 
-    /// The ports on shortest paths to the server that answers for a key.
+    /// The ports on shortest paths to the owner of a key.
     pub fn ports_to(&self, key: Key) -> u8 {
         let root = self.root(key);
         root.map_or(0, |root| (self.shortest)(root) & self.up)
@@ -44,19 +44,19 @@ impl View<'_> {
 /// A request that a service made during a call.
 #[derive(Debug)]
 pub enum Request {
-    /// [`Context::send`], whose link was free.
+    /// From [`Context::send`], for a free link.
     Send(u8, Packet),
-    /// From [`Context::route`].
+    /// From [`Context::route`], a packet.
     Route(Packet),
-    /// From [`Context::transmit`].
+    /// From [`Context::transmit`], a packet with its keys.
     Transmit(Packet, Vec<Key>),
-    /// From [`Context::forward`].
+    /// From [`Context::forward`], with keys, queue and journey.
     Forward(Packet, Vec<Key>, u8, Journey),
-    /// From [`Context::deliver`].
+    /// From [`Context::deliver`], the bytes.
     Deliver(Vec<u8>),
-    /// From [`Context::reply`].
+    /// From [`Context::reply`], to a client.
     Reply(ClientId, Vec<u8>),
-    /// From [`Context::hang_up`].
+    /// From [`Context::hang_up`], for a client.
     HangUp(ClientId),
 }
 
@@ -66,13 +66,13 @@ pub struct Call<'a> {
     pub view: View<'a>,
     /// The time of the call.
     pub now: Time,
-    /// Increases with each change of the view.
+    /// A number that increases with each change of the view.
     pub version: u64,
-    /// Ports where the service's own one-packet queue is full, a bit each.
+    /// Bit mask of the ports where the service's queue, of one packet, is full.
     pub busy: u8,
-    /// Packets of the service that wait.
+    /// Number of waiting packets of the service.
     pub waiting: usize,
-    /// The path so far of the packet that the call is about.
+    /// The path so far of the packet that caused the call.
     pub journey: Journey,
     /// The requests so far, in order.
     pub requests: Vec<Request>,

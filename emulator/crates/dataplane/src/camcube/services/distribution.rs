@@ -1,18 +1,18 @@
-//! A file to many servers, over a tree that grows along the corners of mini-cubes.
-//! `[camcube §3.2, Fig. 7]`
+//! Sends a file to many servers, over a tree that grows along the corners of mini-cubes. `[camcube
+//! §3.2, Fig. 7]`
 //!
-//! A join goes towards the root coordinate; each coordinate on its path records the previous
+//! A join travels towards the root coordinate. Each coordinate on its path records the previous
 //! coordinate as a child, and the join ends at the first coordinate that is already in the tree.
-//! The root's data goes to each child by `transmit`, in chunks. A coordinate requests missing
-//! chunks from its parent ([`REPAIR`]), because links lose packets when they fail. `[ours]`
+//! The root sends data to each child by `transmit`, in chunks. A coordinate requests missing chunks
+//! from its parent ([`REPAIR`]), because links that fail lose packets. `[ours]`
 //!
 //! For comparison, a join can use the routing service instead (`join-routed GROUP X,Y,Z`), which
 //! takes the first free link on a shortest path to the root; each server on its way records its
 //! child. `[camcube §3.2]`
 //!
 //! Messages: `join GROUP X,Y,Z` at a member; `send GROUP X,Y,Z`, a line feed and the file at the
-//! server that owns the root `X,Y,Z`. A member that has the whole file answers
-//! `received GROUP BYTES CHECKSUM ok`, or `wrong` instead of `ok`.
+//! server that owns the root `X,Y,Z`. A member that has the whole file answers `received GROUP
+//! BYTES CHECKSUM ok`, or `wrong` instead of `ok`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -23,7 +23,7 @@ use super::wire::{Reader, fnv, number, read_key, torus};
 use crate::protocol::Time;
 use crate::service::{Action, Context, Key, MessageForm, Packet, QueuePolicy, Service, ServiceEntry};
 
-/// It in the catalogue.
+/// The service's entry in the catalogue.
 pub const ENTRY: ServiceEntry = ServiceEntry {
     name: "distribution",
     title: "File distribution",
@@ -47,22 +47,22 @@ pub const ENTRY: ServiceEntry = ServiceEntry {
     ],
 };
 
-/// Trees that a server is in, at most. `[ours]`
+/// Maximum number of trees per server. `[ours]`
 const MOST_TREES: usize = 256;
 /// Longest file, in bytes. `[ours]`
 const MOST_BYTES: u64 = 64 << 20;
-/// Silence after which missing chunks are requested. `[ours]`
+/// Missing chunks are requested after this time without data. `[ours]`
 const REPAIR_AFTER: Duration = Duration::from_millis(200);
-/// From one look at the queue to the next while the root sends.
+/// Interval at which the sending root checks its queue.
 const PACE: Duration = Duration::from_millis(2);
-/// Packets that the root keeps waiting for its links.
+/// Packets of the root that may wait for its links.
 const WINDOW: usize = 256;
-/// Chunks that one request may name.
+/// Most chunks that one request can name.
 const MOST_MISSING: usize = 128;
 /// Bytes of a data payload in addition to the chunk.
 const HEAD_BYTES: usize = 32;
 
-/// Bytes of every chunk but the last, at least.
+/// Minimum bytes of every chunk except the last.
 const LEAST_CHUNK_BYTES: u64 = 64;
 
 const JOIN: u8 = 1;
@@ -72,7 +72,7 @@ const ROUTED_JOIN: u8 = 4;
 const CONTROL_QUEUE: u8 = 0;
 const DATA_QUEUE: u8 = 1;
 
-/// The part of a file that has arrived.
+/// The part of a file that has arrived so far.
 #[derive(Debug)]
 struct File {
     bytes: u64,
@@ -82,7 +82,7 @@ struct File {
     heard_at: Time,
 }
 
-/// A coordinate's place in a tree.
+/// The position of a coordinate in a tree.
 #[derive(Debug)]
 struct Place {
     root: Key,
@@ -91,7 +91,7 @@ struct Place {
     parent: Option<Key>,
     children: BTreeSet<Key>,
     file: Option<File>,
-    /// The next chunk to send, at the root.
+    /// At the root, the index of the next chunk to send.
     next: usize,
 }
 
@@ -116,7 +116,7 @@ fn read_head(payload: &[u8]) -> Option<(u8, u32, Key, Reader<'_>)> {
 
 impl File {
     fn new(bytes: u64, checksum: u64, count: u32, now: Time) -> Option<File> {
-        // A forged count must not take more memory than a file.
+        // A forged number of chunks must not allocate more memory than a file.
         let fits = bytes <= MOST_BYTES && (1..=bytes / LEAST_CHUNK_BYTES + 1).contains(&u64::from(count));
         fits.then(|| File {
             bytes,
@@ -127,7 +127,7 @@ impl File {
         })
     }
 
-    /// Takes in a chunk; whether it was new.
+    /// Stores a chunk; returns whether it was new.
     fn take(&mut self, index: u32, chunk: &[u8]) -> bool {
         let slot = self.chunks.get_mut(index as usize).filter(|slot| slot.is_none());
         let new = slot.map(|slot| *slot = Some(chunk.to_vec())).is_some();
@@ -181,7 +181,7 @@ impl Distribution {
             return Action::Drop;
         };
         let new = place.children.insert(from);
-        // A child that joins late gets the first chunk, and requests the others.
+        // A child that joins late gets only the first chunk, and requests the others.
         let first = place.file.as_ref().filter(|_| new);
         if let Some(payload) = first.and_then(|file| file.payload(group, root, 0)) {
             context.transmit(packet(from, payload), &[from]);
@@ -245,7 +245,8 @@ impl Distribution {
         Action::Consumed
     }
 
-    /// The root continues to send as the links accept data; returns whether there is more to send.
+    /// Sends further chunks from the root while the links accept them; returns whether any are
+    /// left.
     fn feed(&mut self, context: &mut dyn Context) -> bool {
         let mut room = WINDOW.saturating_sub(context.waiting());
         let mut more = false;
@@ -292,7 +293,7 @@ impl Distribution {
         incomplete
     }
 
-    /// A join on its way by the routing service, which any server may meet.
+    /// Handles a join that uses the routing service, which any server on its way can see.
     fn on_routed_join(&mut self, context: &mut dyn Context, packet: &mut Packet) -> Action {
         let Some((_, group, root, mut reader)) = read_head(&packet.payload) else {
             return Action::Drop;
@@ -306,7 +307,7 @@ impl Distribution {
         } else {
             here
         };
-        // The next server's child is this one.
+        // This server is the child of the next one.
         packet.payload.truncate(8);
         packet.payload.extend(at);
         self.on_join(context, at, group, root, from)
@@ -425,7 +426,7 @@ impl Service for Distribution {
         if let Some(place) = self.place(group, at, root) {
             place.parent = Some(parent);
         }
-        // The next coordinate's child is this one.
+        // This coordinate is the child of the next one.
         packet.payload.truncate(8);
         packet.payload.extend(at);
         vec![parent]

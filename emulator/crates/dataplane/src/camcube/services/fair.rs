@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
-/// Virtual time that a byte takes at weight 1: large, so that division by weights loses nothing.
+/// Virtual time per byte at weight 1; large, so that division by weights keeps precision.
 const TICKS_PER_BYTE: u64 = 1 << 20;
 
-/// Fair turns among the senders that share a link.
+/// Turns of the senders that share a link.
 #[derive(Clone, Debug, Default)]
 pub struct Fair {
     now: u64,
@@ -14,14 +14,14 @@ pub struct Fair {
 }
 
 impl Fair {
-    /// The virtual time of a sharer's turn: the sharer with the least time is next. An idle sharer
-    /// saves up no turns.
+    /// The virtual time of a sender's next turn; the sender with the lowest time is next. Idle
+    /// senders collect no turns.
     pub fn turn(&self, sharer: usize) -> u64 {
         let finished = self.finished.get(&sharer).copied().unwrap_or(0);
         finished.max(self.now)
     }
 
-    /// A sharer takes its turn with a packet.
+    /// Records a packet that a sender has sent in its turn.
     pub fn take(&mut self, sharer: usize, bytes: usize, weight: u32) {
         let turn = self.turn(sharer);
         self.now = turn;
@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Sharers that always have packets get bytes in proportion to their weights, for any
+        /// Senders that always have packets get bytes in proportion to their weights, for any
         /// packet lengths.
         #[test]
         fn shares_are_as_weights(weights in prop::collection::vec(1u32..10, 2..5), lengths in prop::collection::vec(60usize..9000, 5)) {

@@ -1,4 +1,4 @@
-//! A service on a server, with what the runtime keeps for it.
+//! A service on a server, with the runtime's data about it.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::service::Service;
 pub struct Sent {
     /// Number of packets.
     pub packets: u64,
-    /// Bytes, those of the services' header with them.
+    /// Number of bytes, including the services' header.
     pub bytes: u64,
 }
 
@@ -19,10 +19,10 @@ pub struct Sent {
 pub(super) struct Hosted {
     pub id: u16,
     pub service: Box<dyn Service>,
-    /// By port: the packet that it sent there when its place was free.
+    /// By port: the packet that the service sent there, until the link takes it.
     pub slots: Vec<Option<Vec<u8>>>,
     pub queues: Queues,
-    /// Indexed by port.
+    /// Sent traffic by port.
     pub sent: Vec<Sent>,
     pub counters: BTreeMap<&'static str, u64>,
     pub timer: Option<Time>,

@@ -8,11 +8,11 @@
 //! | file | job |
 //! |---|---|
 //! | `runtime.rs` | arrivals, the function F, polling by free links |
-//! | `context.rs` | a service's view of the network, and its requests |
+//! | `context.rs` | what a service sees of the network, and its requests |
 //! | `hosted.rs` | a service with the runtime's state for it |
 //! | `queues.rs`, `fair.rs` | waiting packets, and fair turns |
 //! | `distribution.rs` | a file to many servers, over a tree `[camcube §3.2]` |
-//! | `aggregation.rs` | counts of words, added up on the way `[camcube §3.4]` |
+//! | `aggregation.rs` | counts of words, added up on their way `[camcube §3.4]` |
 //! | `cache/` | keys and values, with replicas near their readers `[camcube §3.3]` |
 //! | `benchmark.rs` | benchmark traffic: throughput of paths, links and the function F `[camcube §3.1, §6]` |
 //! | `wire.rs` | reading and writing their payloads |

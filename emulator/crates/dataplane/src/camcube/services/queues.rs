@@ -1,4 +1,4 @@
-//! Packets of one service that wait for a link on the way to one of their keys. `[camcube §5]`
+//! Packets of one service that wait for a link towards one of their keys. `[camcube §5]`
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -7,22 +7,22 @@ use super::fair::Fair;
 use crate::protocol::Time;
 use crate::service::{Key, MAX_QUEUES, Packet, QueuePolicy};
 
-/// Most packets in one queue, and most bytes in all queues of a service. `[ours]`
+/// Maximum packets in one queue, and maximum bytes in all queues of a service. `[ours]`
 const MOST_PACKETS: usize = 4096;
 const MOST_BYTES: usize = 16 << 20;
 
-/// A packet that waits.
+/// A packet in a queue.
 #[derive(Clone, Debug)]
 pub struct Waiting {
     /// The packet that waits.
     pub packet: Packet,
-    /// Hops that it has taken.
+    /// Hops taken so far.
     pub hops: u8,
-    /// The keys of which it may go to one.
+    /// The possible keys of the packet; it goes to one of them.
     pub keys: Vec<Key>,
-    /// The port that it came by.
+    /// The port of arrival; `None` for a packet of this server.
     pub from: Option<u8>,
-    /// The queue that it is in.
+    /// Number of its queue.
     pub queue: u8,
 }
 
@@ -36,13 +36,13 @@ struct Queue {
 #[derive(Debug)]
 pub struct Queues {
     queues: BTreeMap<u8, Queue>,
-    /// By port: the queues' turns on that link.
+    /// By port: the turns of the queues on that link.
     turns: Vec<Fair>,
-    /// Bytes of the packets that wait.
+    /// Total bytes of waiting packets.
     bytes: usize,
 }
 
-/// A packet that can go out by a link: where it stands, and the key that it goes to.
+/// A packet that could leave by a link: its position in a queue, and its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Candidate {
     queue: u8,
@@ -50,7 +50,7 @@ pub struct Candidate {
 }
 
 impl Queues {
-    /// No queue, for this many links.
+    /// Creates no queues yet, for this number of links.
     pub fn new(ports: u8) -> Queues {
         Queues {
             queues: BTreeMap::new(),
@@ -64,9 +64,9 @@ impl Queues {
         self.queues.values().map(|queue| queue.packets.len()).sum()
     }
 
-    /// Adds a packet to its queue. `policy` is called if the queue is new. Returns `false`, and the
-    /// packet is lost, if the queue is full, if the service's queues together are full, or if there
-    /// are too many queues.
+    /// Adds a packet to its queue; `policy` is called if the queue is new. Returns `false`, and the
+    /// packet is lost, if the queue or all queues of the service together are full, or if there are
+    /// too many queues.
     pub fn push(&mut self, now: Time, policy: impl FnOnce() -> QueuePolicy, waiting: Waiting) -> bool {
         let bytes = waiting.packet.payload.len();
         if usize::from(waiting.queue) >= MAX_QUEUES || self.bytes + bytes > MOST_BYTES {
@@ -98,8 +98,8 @@ impl Queues {
         expired
     }
 
-    /// The next packet to send by a port: the oldest packet of each queue that `fits`, and among
-    /// these the one whose queue has its turn.
+    /// The next packet for a port: of the oldest packets that `fits` accepts, one per queue, the
+    /// one whose queue has its turn.
     pub fn candidate(&self, port: u8, fits: impl Fn(&Waiting) -> bool) -> Option<Candidate> {
         let turns = self.turns.get(usize::from(port))?;
         let oldest = self.queues.iter().filter_map(|(&queue, waiting)| {
@@ -109,7 +109,7 @@ impl Queues {
         oldest.min_by_key(|candidate| turns.turn(candidate.queue.into()))
     }
 
-    /// Takes a candidate of a port out of its queue.
+    /// Removes a candidate from its queue, to send it by the port.
     pub fn take(&mut self, port: u8, candidate: Candidate) -> Option<Waiting> {
         let queue = self.queues.get_mut(&candidate.queue)?;
         let (_, waiting) = queue.packets.remove(candidate.at)?;

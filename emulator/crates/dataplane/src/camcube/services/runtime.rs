@@ -18,10 +18,10 @@ use crate::camcube::header::{Header, MAX_HOPS, ONE_HOP, OPTION_BYTES};
 use crate::protocol::Time;
 use crate::service::{Action, ClientId, Journey, Key, LOCAL, MAX_KEYS, MAX_SERVICES, Packet, Reply, Service};
 
-/// After this number of calls on one server, a packet counts as looping.
+/// A packet that causes more calls than this on one server counts as looping.
 const MOST_STEPS: u32 = 64;
 
-/// A pending task for the service at an index.
+/// Pending work for the service with an index.
 enum Work {
     Arrive {
         packet: Packet,
@@ -39,14 +39,14 @@ enum Work {
 pub struct Runtime {
     hosted: Vec<Hosted>,
     ports: u8,
-    /// Increases with each change of the network's state.
+    /// A number that increases with each change of the network's state.
     version: u64,
-    /// By port: the services' turns.
+    /// By port: the turns of the services.
     turns: Vec<Fair>,
     news: bool,
     answers: VecDeque<(String, Vec<u8>)>,
     replies: VecDeque<Reply>,
-    /// Packets of no service, or of no meaning.
+    /// Number of packets without a service or with an invalid header.
     refused: u64,
     sequence: u32,
     draws: Draws,
@@ -60,7 +60,7 @@ impl std::fmt::Debug for Runtime {
 }
 
 impl Runtime {
-    /// The runtime of these services by number, on a server of this many ports.
+    /// A runtime with these services, by number, on a server with this many ports.
     pub fn new(services: Vec<(u16, Box<dyn Service>)>, ports: u8, seed: u64) -> Runtime {
         let hosted = services
             .into_iter()
@@ -79,8 +79,8 @@ impl Runtime {
         }
     }
 
-    /// Adds a service and passes it the live neighbours. Errors: the number or the name is taken,
-    /// or there are too many.
+    /// Adds a service, and calls it for each live neighbour. Errors: the number or the name is
+    /// taken, or there are too many services.
     pub fn host(
         &mut self,
         view: &View<'_>,
@@ -115,7 +115,7 @@ impl Runtime {
         Ok(())
     }
 
-    /// A packet of a service arrived by a port.
+    /// Handles a packet of a service that arrived at a port.
     pub fn arrive(&mut self, view: &View<'_>, now: Time, port: u8, bytes: &[u8]) {
         let header = bytes.split_first_chunk::<OPTION_BYTES>();
         let parsed = header.and_then(|(head, payload)| Some((Header::parse(head)?, payload)));
@@ -151,7 +151,7 @@ impl Runtime {
             self.work(view, now, index, work);
             return;
         }
-        // The packet was sent for one hop only; to send it further, the service hands it to the
+        // The packet was sent for one hop. To send it further, the service must pass it to the
         // routing service.
         let mut packet = packet;
         let action = self.call(view, now, index, journey, |service, call| {
@@ -174,8 +174,8 @@ impl Runtime {
             return None;
         }
         let fits = |waiting: &Waiting| leads(view, waiting, port).next().is_some();
-        // Of the services with a packet for this link, choose the one whose turn it is; packets
-        // that it sent itself go first.
+        // Choose the service whose turn it is among those with a packet for this link. Packets in a
+        // service's slot for the link go first.
         let mut best: Option<(u64, usize, Option<Candidate>)> = None;
         for (index, hosted) in self.hosted.iter_mut().enumerate() {
             let expired = hosted.queues.expire(now);
@@ -200,15 +200,15 @@ impl Runtime {
         };
         let mut waiting = self.hosted[index].queues.take(port, candidate)?;
         let keys: Vec<Key> = leads(view, &waiting, port).collect();
-        // With several keys beyond this link, one of them is drawn [camcube §5].
+        // If several keys are reachable over this link, one of them is drawn [camcube §5].
         waiting.packet.key = keys[self.draws.below(keys.len() as u32) as usize];
         let bytes = self.emit(index, &waiting.packet, waiting.queue, 0, waiting.hops + 1);
         self.leave(view, now, index, port, bytes.len());
         Some(bytes)
     }
 
-    /// Records that a packet of a service leaves by a port: its turn ends, and it can send another
-    /// packet.
+    /// Records that a packet of a service leaves by a port: its turn ends, and the service may send
+    /// the next packet.
     fn leave(&mut self, view: &View<'_>, now: Time, index: usize, port: u8, bytes: usize) {
         self.turns[usize::from(port)].take(index, bytes, 1);
         let sent = &mut self.hosted[index].sent[usize::from(port)];
@@ -219,12 +219,12 @@ impl Runtime {
         });
     }
 
-    /// Whether packets were queued since the last call.
+    /// Whether packets were added to queues since the last call.
     pub fn has_news(&mut self) -> bool {
         std::mem::take(&mut self.news)
     }
 
-    /// A message to a service from outside.
+    /// Passes a message from outside to a service.
     pub fn message(&mut self, view: &View<'_>, now: Time, name: &str, bytes: &[u8]) -> Result<(), String> {
         let index = self
             .hosted
@@ -244,7 +244,7 @@ impl Runtime {
         Ok(())
     }
 
-    /// A service may do what it has waited for.
+    /// Calls a service that was waiting for an external program.
     pub fn wake(&mut self, view: &View<'_>, now: Time, id: u16) {
         if let Some(index) = self.index_of(id) {
             self.call(view, now, index, Journey::default(), |service, call| {
@@ -253,7 +253,7 @@ impl Runtime {
         }
     }
 
-    /// A neighbour died or lives again.
+    /// Handles a neighbour that died or is alive again.
     pub fn neighbour(&mut self, view: &View<'_>, now: Time, port: u8, up: bool) {
         self.version += 1;
         for index in 0..self.hosted.len() {
@@ -264,17 +264,17 @@ impl Runtime {
                 service.neighbour(call, port, up);
             });
         }
-        // Waiting packets may have a different path now.
+        // The paths of waiting packets may have changed.
         self.news = true;
     }
 
-    /// Paths have changed: waiting packets may have a different path now.
+    /// Handles changed paths: waiting packets may leave by other links.
     pub fn paths_changed(&mut self) {
         self.version += 1;
         self.news = true;
     }
 
-    /// Calls the services whose time has come.
+    /// Calls the services whose timers have fired.
     pub fn on_timeout(&mut self, view: &View<'_>, now: Time) {
         for index in 0..self.hosted.len() {
             let timer = &mut self.hosted[index].timer;
@@ -286,7 +286,7 @@ impl Runtime {
         }
     }
 
-    /// The time at which a service must be called next.
+    /// The time of the next timer of a service.
     pub fn next_timeout(&self) -> Option<Time> {
         self.hosted.iter().filter_map(|hosted| hosted.timer).min()
     }
@@ -302,7 +302,8 @@ impl Runtime {
         ports.flatten().collect()
     }
 
-    /// A client of the service at a TCP port has sent bytes, or, with `None`, sends nothing more.
+    /// Passes bytes of a client to the service at a TCP port; `None` if the client has finished
+    /// sending.
     pub fn client(
         &mut self,
         view: &View<'_>,
@@ -321,12 +322,12 @@ impl Runtime {
         }
     }
 
-    /// The next thing that a service sends to a client.
+    /// The next bytes that a service sends to a client.
     pub fn poll_reply(&mut self) -> Option<Reply> {
         self.replies.pop_front()
     }
 
-    /// Every service: its name, number, packets that wait, and counters.
+    /// State of every service: its name, number, waiting packets, and counters.
     pub fn status(&self) -> impl Iterator<Item = (&str, u16, usize, BTreeMap<&'static str, u64>)> {
         self.hosted.iter().map(|hosted| {
             let mut counters = hosted.counters.clone();
@@ -335,13 +336,13 @@ impl Runtime {
         })
     }
 
-    /// The traffic that every service has sent: its name, and a count for each port.
+    /// Sent traffic of every service: its name, and a counter for each port.
     pub fn sent(&self) -> impl Iterator<Item = (&str, &[Sent])> {
         let hosted = self.hosted.iter();
         hosted.map(|hosted| (hosted.service.name(), &hosted.sent[..]))
     }
 
-    /// Packets that were of no service.
+    /// Number of packets without a service.
     pub fn refused(&self) -> u64 {
         self.refused
     }
@@ -350,7 +351,8 @@ impl Runtime {
         self.hosted.iter().position(|hosted| hosted.id == id)
     }
 
-    /// Calls a service about a packet with this journey, then carries out its requests.
+    /// Calls a service because of a packet with this journey, then carries out the service's
+    /// requests.
     fn call<R>(
         &mut self,
         view: &View<'_>,
@@ -381,8 +383,8 @@ impl Runtime {
     }
 
     fn carry_out(&mut self, view: &View<'_>, now: Time, index: usize, steps: u32, requests: Vec<Request>) {
-        // Packets that the service sends because of this one start a new journey, but keep the
-        // count of calls here.
+        // Packets that the service sends because of this one start a new journey, but keep its
+        // count of calls on this server.
         let begun = Journey {
             steps: steps + 1,
             ..Journey::default()
@@ -480,8 +482,8 @@ impl Runtime {
         }
     }
 
-    /// Sends a packet to one of these keys: over links if other servers own them, or to itself. Its
-    /// queue is `queue` if given, else the service's choice.
+    /// Sends a packet towards one of these keys: over a link if another server owns the key, else
+    /// to this server's service. The queue is `queue` if given, else the service's choice.
     #[allow(clippy::too_many_arguments, reason = "all of them are the packet's")]
     fn towards(
         &mut self,
@@ -568,8 +570,8 @@ impl Runtime {
     }
 }
 
-/// The keys of a packet to which a port is on a shortest path. It does not go back to where it came
-/// from, unless there is no other way to any of them: a failure behind it. `[ours]`
+/// The keys of a packet that are reached by shortest paths over a port. The port of arrival is
+/// excluded, unless a failure leaves no other way to any key. `[ours]`
 fn leads<'a>(view: &'a View<'_>, waiting: &'a Waiting, port: u8) -> impl Iterator<Item = Key> + 'a {
     let back = waiting.from.map_or(0, |from| 1 << from);
     let keys = || waiting.keys.iter().copied();

@@ -1,12 +1,12 @@
-//! Reading and writing the payloads of services: numbers big-endian, bytes with their length before
-//! them.
+//! Reads and writes the payloads of services: numbers are big-endian, and bytes follow their
+//! length.
 
 use cubeyard_topology::address::TorusAddresses;
 use cubeyard_topology::{NodeId, Torus3dSpec};
 
 use crate::service::{Context, Key};
 
-/// Reads a payload from its front; every read is `None` once it is too short.
+/// Reads a payload from its start; every read returns `None` if the payload is too short.
 #[derive(Clone, Copy, Debug)]
 pub struct Reader<'a>(pub &'a [u8]);
 
@@ -18,17 +18,17 @@ impl<'a> Reader<'a> {
         Some(*first)
     }
 
-    /// Reads a number.
+    /// Reads a number of one byte.
     pub fn u8(&mut self) -> Option<u8> {
         self.array::<1>().map(|[byte]| byte)
     }
 
-    /// Reads a big-endian number.
+    /// Reads a big-endian number of four bytes.
     pub fn u32(&mut self) -> Option<u32> {
         self.array().map(u32::from_be_bytes)
     }
 
-    /// Reads a big-endian number.
+    /// Reads a big-endian number of eight bytes.
     pub fn u64(&mut self) -> Option<u64> {
         self.array().map(u64::from_be_bytes)
     }
@@ -38,7 +38,7 @@ impl<'a> Reader<'a> {
         self.array()
     }
 
-    /// Bytes with their length in two bytes before them.
+    /// Reads bytes that follow their length of two bytes.
     pub fn bytes(&mut self) -> Option<&'a [u8]> {
         let length = usize::from(u16::from_be_bytes(self.array()?));
         let (first, rest) = self.0.split_at_checked(length)?;
@@ -47,7 +47,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Adds bytes with their length, at most 65,535, in two bytes before them.
+/// Appends bytes, at most 65,535 of them, after their length of two bytes.
 pub fn put_bytes(payload: &mut Vec<u8>, bytes: &[u8]) {
     payload.extend((bytes.len() as u16).to_be_bytes());
     payload.extend(bytes);
@@ -60,8 +60,7 @@ pub fn fnv(bytes: &[u8]) -> u64 {
     })
 }
 
-/// The torus of a context as coordinates by number, for the rules that services share with the
-/// models.
+/// The addresses of a context's torus, for rules that services share with the models.
 pub fn torus(context: &dyn Context) -> TorusAddresses {
     let [x, y, z] = context.size();
     TorusAddresses::new(&Torus3dSpec { x, y, z })
@@ -77,7 +76,7 @@ pub fn key_of(torus: &TorusAddresses, server: NodeId) -> Key {
     [0, 1, 2].map(|axis| torus.coordinate(server, axis) as u8)
 }
 
-/// `x,y,z` as a key inside the torus.
+/// Parses `x,y,z` as a key inside the torus.
 pub fn read_key(text: &str, size: [u32; 3]) -> Option<Key> {
     let mut numbers = text.split(',').map(|word| word.parse::<u8>().ok());
     let key = [numbers.next()??, numbers.next()??, numbers.next()??];

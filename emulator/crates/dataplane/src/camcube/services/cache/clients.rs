@@ -1,7 +1,7 @@
-//! The clients of one server: each client's commands one after the other, so that answers come in
-//! order.
+//! The clients of one server. Each client's commands run one after the other, so that answers are
+//! in order.
 //!
-//! A command starts when it arrives or, if commands are queued, by the timer. It never starts
+//! A command starts when it arrives or, if commands are queued, on the timer. It never starts
 //! within the call that ended the previous command, to avoid recursion.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -14,9 +14,9 @@ use crate::key_value::text::{Next, Reader, TOO_LARGE, value};
 use crate::protocol::Time;
 use crate::service::{ClientId, Context, Packet};
 
-/// Time that the server of a key has to answer. `[ours]`
+/// Time limit for the answer of a key's server. `[ours]`
 const PATIENCE: Duration = Duration::from_secs(1);
-/// Bytes of commands that a client may send ahead of their answers. `[ours]`
+/// Maximum bytes of commands from a client that have no answer yet. `[ours]`
 const MOST_AHEAD: usize = 8 << 20;
 const SILENT: &str = "SERVER_ERROR the server of this key does not answer\r\n";
 
@@ -25,11 +25,11 @@ const SILENT: &str = "SERVER_ERROR the server of this key does not answer\r\n";
 struct Request {
     request: u32,
     until: Time,
-    /// Whether its client requested no answer.
+    /// Whether its client wants no answer.
     quiet: bool,
 }
 
-/// A `get` or `gets` whose keys are looked up one after the other.
+/// A `get` or `gets`, whose keys are looked up one after the other.
 #[derive(Debug)]
 struct Lookup {
     keys: VecDeque<Vec<u8>>,
@@ -42,7 +42,7 @@ struct Client {
     reader: Reader,
     lookup: Option<Lookup>,
     asked: Option<Request>,
-    /// Whether the client sends nothing more.
+    /// Whether the client has finished sending.
     ended: bool,
 }
 
@@ -50,15 +50,16 @@ struct Client {
 #[derive(Debug, Default)]
 pub struct Clients {
     clients: BTreeMap<ClientId, Client>,
-    /// The client that waits for each request.
+    /// The waiting client, by number of the request.
     requests: BTreeMap<u32, ClientId>,
-    /// Clients whose next command can start.
+    /// Clients whose next command may start.
     ready: BTreeSet<ClientId>,
     latest: u32,
 }
 
 impl Clients {
-    /// A client has sent bytes. `values` are this server's values and their bytes.
+    /// Handles bytes of a client. `values` is the number of this server's values, and of their
+    /// bytes.
     pub fn hear(&mut self, context: &mut dyn Context, id: ClientId, bytes: &[u8], values: (usize, usize)) {
         let client = self.clients.entry(id).or_default();
         client.reader.push(bytes);
@@ -70,7 +71,7 @@ impl Clients {
         self.set_timer(context);
     }
 
-    /// The client sends nothing more; it still gets the pending answers.
+    /// Handles the end of a client's data; the client still gets the pending answers.
     pub fn end(&mut self, context: &mut dyn Context, id: ClientId) {
         if let Some(client) = self.clients.get_mut(&id) {
             client.ended = true;
@@ -105,7 +106,7 @@ impl Clients {
         self.set_timer(context);
     }
 
-    /// Handles the timer: gives up requests that take too long, and starts the next commands.
+    /// Handles the timer: ends requests that take too long, and starts the next commands.
     pub fn on_timer(&mut self, context: &mut dyn Context, values: (usize, usize)) {
         let now = context.now();
         for (id, client) in &mut self.clients {
@@ -139,7 +140,7 @@ impl Clients {
         }
     }
 
-    /// Begins the next request of a client that waits for none.
+    /// Starts the next request of a client that waits for none.
     fn go_on(&mut self, context: &mut dyn Context, id: ClientId, values: (usize, usize)) {
         while let Some(client) = self.clients.get_mut(&id) {
             if let Some(lookup) = &mut client.lookup {
@@ -192,7 +193,7 @@ impl Clients {
     }
 
     fn ask(&mut self, context: &mut dyn Context, id: ClientId, words: Words, quiet: bool) {
-        // 0 is that of messages from people.
+        // Number 0 is reserved for messages from users.
         self.latest = self.latest.checked_add(1).unwrap_or(1);
         let request = self.latest;
         if let Some(client) = self.clients.get_mut(&id) {
@@ -220,7 +221,7 @@ impl Clients {
     }
 }
 
-/// The request to the server of a change's key; `None` if it is longer than a packet.
+/// The request for a change, to the server of its key; `None` if it is longer than a packet.
 fn request(context: &dyn Context, change: Change) -> Option<Words> {
     let fits = change.key.len() + change.value.len() + HEAD_BYTES <= context.max_payload();
     fits.then(|| Words {

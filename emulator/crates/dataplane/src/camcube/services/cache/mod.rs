@@ -1,6 +1,6 @@
 //! Keys and values in memory, with replicas near the servers that read them. `[camcube §3.3]`
 //!
-//! A key's hash gives its primary coordinate, and that eight secondary ones. A lookup goes to the
+//! A key's hash selects its primary coordinate, which determines eight secondary ones. A lookup goes to the
 //! nearest of the nine (to the primary if it is among them, else to a random one). A secondary
 //! without the value forwards the lookup to the primary; the answer returns through the secondary,
 //! which stores it. A write goes to the primary, which invalidates the secondaries; until the
@@ -9,8 +9,7 @@
 //! A message is `get KEY`, `set KEY VALUE` or `delete KEY`; the answer is `VALUE KEY VALUE`,
 //! `MISS KEY`, `STORED KEY`, `DELETED KEY` or `error: ...`. `hops KEY` looks a value up and answers
 //! `HOPS KEY N`, the number of links that the lookup crossed; `hops KEY straight` sends it to the
-//! primary by the routing service, where any copy on its way answers. `[camcube Fig. 3]` Clients of
-//! memcached find all of it on every server, at a TCP port that is a setting.
+//! primary by the routing service, where any copy on its way answers. `[camcube Fig. 3]` Clients of memcached can use the cache on every server, at a TCP port given by a setting.
 //!
 //! | file | job |
 //! |---|---|
@@ -36,7 +35,7 @@ use clients::Clients;
 use store::Store;
 use words::{Counted, HEAD_BYTES, What, Words};
 
-/// It in the catalogue.
+/// The service's entry in the catalogue.
 pub const ENTRY: ServiceEntry = ServiceEntry {
     name: "cache",
     title: "Cache",
@@ -74,7 +73,7 @@ pub struct Cache {
     tcp_port: Option<u16>,
 }
 
-/// The primary coordinate of a key.
+/// The primary coordinate for a key.
 fn primary(context: &dyn Context, key: &[u8]) -> Key {
     let torus = torus(context);
     key_of(&torus, (fnv(key) % u64::from(torus.servers())) as u32)
@@ -85,7 +84,7 @@ fn secondaries(context: &dyn Context, primary: Key) -> [Key; 8] {
     secondary_replicas(&torus, number(&torus, primary)).map(|server| key_of(&torus, server))
 }
 
-/// The replicas that are nearest to a coordinate: the primary alone if it is among them.
+/// The replicas nearest to a coordinate; only the primary if it is among them.
 fn nearest(context: &dyn Context, from: Key, key: &[u8]) -> Vec<Key> {
     let primary = primary(context, key);
     let mut others = secondaries(context, primary).to_vec();
@@ -100,7 +99,7 @@ fn nearest(context: &dyn Context, from: Key, key: &[u8]) -> Vec<Key> {
 }
 
 impl Cache {
-    /// A cache whose memcached clients are served at this TCP port, if at any.
+    /// A cache that serves memcached's clients at this TCP port, if there is one.
     pub fn new(tcp_port: Option<u16>) -> Cache {
         Cache {
             tcp_port,
@@ -108,8 +107,8 @@ impl Cache {
         }
     }
 
-    /// One more hop of a lookup whose hops are counted; the lookup, if a copy here answers it on
-    /// its way.
+    /// Counts a hop of a lookup whose hops are counted. Returns the lookup if a copy on this server
+    /// answers it.
     fn count_hop(&mut self, context: &dyn Context, port: u8, packet: &mut Packet) -> Option<Words> {
         let mut words = Words::parse(&packet.payload)?;
         let counted = words.counted.as_mut()?;
@@ -122,13 +121,14 @@ impl Cache {
         met.then_some(words)
     }
 
-    /// A request at a coordinate that this server answers for.
+    /// Handles a request at a coordinate whose keys this server owns.
     fn serve(&mut self, context: &mut dyn Context, at: Key, mut words: Words, packet: &mut Packet) -> Action {
         let (now, primary) = (context.now(), primary(context, &words.key));
         let found = self.store.values.get(now, &words.key).cloned();
         if words.what == What::Get {
             if found.is_none() && at != primary {
-                // The routing service calls `route` to get the next replica, the primary.
+                // The routing service then calls `route`, which returns the next replica: the
+                // primary.
                 words.via = at;
                 words.missed = true;
                 packet.payload = words.emit();
@@ -171,7 +171,7 @@ impl Cache {
             let deleted = outcome == Outcome::Deleted;
             let is_new = entry.is_some() || deleted;
             if let Some(entry) = entry {
-                // The answer to an adjustment is the number.
+                // The answer to an adjustment is the new number.
                 if outcome == Outcome::Adjusted {
                     words.value.clone_from(&entry.data);
                 }
@@ -189,7 +189,7 @@ impl Cache {
     }
 }
 
-/// Has the secondaries of a key discard values older than a version.
+/// Makes the secondaries of a key discard values older than a version.
 fn forget(context: &mut dyn Context, primary: Key, key: &[u8], version: u64) {
     let words = Words {
         version,
@@ -232,14 +232,14 @@ impl Service for Cache {
         match words.what {
             what if what.is_request() => self.serve(context, at, words, packet),
             What::Forget => {
-                // The heir of a dead server may answer for the primary too, which has the value by
-                // right.
+                // The new owner of a dead server's keys may also own the primary, whose value must
+                // stay.
                 if !context.responsible(primary(context, &words.key)) {
                     self.store.forget(context.now(), &words.key, words.version);
                 }
                 Action::Consumed
             }
-            // An answer returns by the secondary that missed.
+            // The answer returns through the secondary that had no value.
             _ if words.missed && at == words.via => {
                 if words.what == What::Value {
                     self.store.fill(context.now(), &words);

@@ -1,4 +1,4 @@
-//! Which of a server's values are out of date.
+//! Stores values, and remembers which older versions are out of date.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -8,24 +8,25 @@ use crate::key_value::Entry;
 use crate::key_value::values::Values;
 use crate::protocol::Time;
 
-/// Time in which an answer with an older version can still arrive at a secondary. `[ours]`
+/// How late an answer with an old version may arrive at a secondary. `[ours]`
 const LATE: Duration = Duration::from_secs(5);
-/// Keys whose older versions a secondary refuses, at most. `[ours]`
+/// Maximum number of keys whose old versions a secondary refuses. `[ours]`
 const MOST_FORGOTTEN: usize = 4096;
 
-/// All values of a server.
+/// The values of a server, with the invalidated versions.
 #[derive(Debug, Default)]
 pub struct Store {
     /// The values of the server.
     pub values: Values,
-    /// By key: the version before which all are out of date, and until when that is remembered.
+    /// By key: values older than this version are out of date, and the time until which this is
+    /// remembered.
     forgotten: BTreeMap<Vec<u8>, (u64, Time)>,
-    /// The keys in order of these times.
+    /// The keys, ordered by these times.
     order: VecDeque<(Time, Vec<u8>)>,
 }
 
 impl Store {
-    /// Stores the value of an answer, unless a later version has been announced.
+    /// Stores the value of an answer, unless a later version was announced.
     pub fn fill(&mut self, now: Time, words: &Words) {
         let forgotten = self.forgotten.get(&words.key).map_or(0, |(version, _)| *version);
         let here = self.values.get(now, &words.key).map_or(0, |entry| entry.version);
@@ -40,7 +41,7 @@ impl Store {
         }
     }
 
-    /// Versions of a key before this one are out of date.
+    /// Discards values of a key that are older than this version.
     pub fn forget(&mut self, now: Time, key: &[u8], version: u64) {
         if self.values.version(key).is_some_and(|here| here < version) {
             self.values.remove(key);

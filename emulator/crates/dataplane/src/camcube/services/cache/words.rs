@@ -8,42 +8,42 @@ use crate::service::Key;
 /// Bytes of a payload in addition to the key and the value.
 pub const HEAD_BYTES: usize = 33;
 
-/// The kind of a payload.
+/// The kind of a payload: a request, an answer or an invalidation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
-    /// A lookup.
+    /// Request: look a value up.
     Get,
-    /// A write.
+    /// Request: write a value.
     Write(Write),
-    /// The end of a value.
+    /// Request: delete a value.
     Delete,
-    /// A number goes up (or, `true`, down) by the number that the value is.
+    /// Request: add to a number, or subtract if `true`; the payload's value is the difference.
     Adjust(bool),
-    /// Another time to live.
+    /// Request: change the time to live.
     Touch,
-    /// An answer: the value.
+    /// Answer: here is the value.
     Value,
-    /// An answer: there is no value.
+    /// Answer: there is no value.
     Miss,
-    /// An answer: the write is done.
+    /// Answer: the value was written.
     Stored,
-    /// An answer: there is something, or nothing, that the write does not want.
+    /// Answer: the condition of the write does not hold: a value exists, or is missing.
     NotStored,
-    /// An answer: the value has another version.
+    /// Answer: the value has another version.
     Exists,
-    /// An answer: the value is deleted.
+    /// Answer: the value was deleted.
     Deleted,
-    /// An answer: the value lives for another time.
+    /// Answer: the time to live was changed.
     Touched,
-    /// An answer: the value is no number.
+    /// Answer: the value is no number.
     NoNumber,
-    /// An answer: the value would be longer than a packet.
+    /// Answer: the value would be longer than a packet.
     TooLarge,
-    /// To secondaries: versions before this one are out of date.
+    /// To secondaries: versions older than this one are out of date.
     Forget,
 }
 
-/// Every kind by its number on the wire, from 1.
+/// All kinds, by their number on the wire, from 1.
 const KINDS: [What; 20] = [
     What::Get,
     What::Write(Write::Set),
@@ -69,7 +69,7 @@ const KINDS: [What; 20] = [
 const FORGET: u8 = KINDS.len() as u8 + 1;
 
 impl What {
-    /// Whether the primary or a replica has to do something, rather than the requester.
+    /// Whether this is a request, which the primary or a replica handles, and not an answer.
     pub fn is_request(self) -> bool {
         matches!(
             self,
@@ -77,7 +77,7 @@ impl What {
         )
     }
 
-    /// The request for a deed.
+    /// The request for an operation.
     pub fn request(deed: Deed) -> What {
         match deed {
             Deed::Write(how) => What::Write(how),
@@ -98,7 +98,7 @@ impl What {
         }
     }
 
-    /// The answer for an outcome; for an adjustment, the new value.
+    /// The answer for the outcome of a change.
     pub fn answer(outcome: Outcome) -> What {
         match outcome {
             Outcome::Stored => What::Stored,
@@ -113,7 +113,7 @@ impl What {
         }
     }
 
-    /// The outcome in an answer.
+    /// The outcome that an answer reports.
     pub fn outcome(self) -> Outcome {
         match self {
             What::Stored => Outcome::Stored,
@@ -141,19 +141,20 @@ impl What {
     }
 }
 
-/// A lookup whose hops are counted. `[camcube §3.3, Fig. 3]`
+/// The path of a lookup whose hops are counted. `[camcube §3.3, Fig. 3]`
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counted {
-    /// By the routing service, straight to the primary: any copy on the way answers.
+    /// Whether it goes straight to the primary by the routing service, so that any copy on the way
+    /// answers.
     pub straight: bool,
-    /// Links that it has crossed.
+    /// Number of links so far.
     pub hops: u8,
 }
 
 const MISSED: u8 = 1;
 const COUNTED: u8 = 2;
 const STRAIGHT: u8 = 4;
-/// Where a payload has its marks.
+/// Position of the marks in a payload.
 const MARKS_AT: usize = 7;
 
 /// A parsed payload of a packet.
@@ -161,20 +162,19 @@ const MARKS_AT: usize = 7;
 pub struct Words {
     /// The kind of the payload.
     pub what: What,
-    /// Where the answer goes.
+    /// The coordinate that gets the answer.
     pub requester: Key,
-    /// The secondary through which the answer returns; for a lookup that has not missed yet, the
-    /// requester.
+    /// The secondary through which the answer returns; before a miss, the requester.
     pub via: Key,
-    /// Whether a secondary has missed it.
+    /// Whether a secondary had no value.
     pub missed: bool,
     /// The route of a lookup whose hops are counted.
     pub counted: Option<Counted>,
-    /// The requester's number of it; 0 for a message from people.
+    /// The requester's number for the request; 0 for a message from a user.
     pub request: u32,
     /// Opaque flags for clients.
     pub flags: u32,
-    /// How long the value lives from now on, in milliseconds.
+    /// Remaining lifetime of the value, in milliseconds.
     pub lives_millis: u32,
     /// The version of the value; for a conditional write, the expected version.
     pub version: u64,
@@ -185,7 +185,7 @@ pub struct Words {
 }
 
 impl Words {
-    /// A request that begins at a server.
+    /// A new request of a server.
     pub fn new(what: What, requester: Key, key: Vec<u8>) -> Words {
         Words {
             what,
@@ -202,7 +202,7 @@ impl Words {
         }
     }
 
-    /// The words of a payload; `None` for one that has no meaning.
+    /// Parses a payload; `None` if it is invalid.
     pub fn parse(payload: &[u8]) -> Option<Words> {
         let mut reader = Reader(payload);
         let what = What::of(reader.u8()?)?;
@@ -247,18 +247,19 @@ impl Words {
         payload
     }
 
-    /// Whether it goes to the primary by the routing service.
+    /// Whether it goes straight to the primary by the routing service.
     pub fn is_straight(&self) -> bool {
         self.counted.is_some_and(|counted| counted.straight)
     }
 
-    /// Whether a payload is a lookup whose hops are counted: every server on its way looks.
+    /// Whether a payload is a lookup whose hops are counted: each server on its way tries to
+    /// answer.
     pub fn is_counted(payload: &[u8]) -> bool {
         let marks = payload.get(MARKS_AT).copied().unwrap_or(0);
         payload.first() == Some(&What::Get.number()) && marks & COUNTED != 0
     }
 
-    /// An answer for people.
+    /// The answer in the format for users.
     pub fn answer(&self) -> Vec<u8> {
         if let (What::Value, Some(Counted { hops, .. })) = (self.what, self.counted) {
             return [b"HOPS ", &self.key[..], format!(" {hops}").as_bytes()].concat();
