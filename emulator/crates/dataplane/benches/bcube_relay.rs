@@ -17,9 +17,9 @@ use chain::{Chain, Dataplane, nanos_per_byte};
 const ROUNDS: usize = 15;
 const BLOCKS: usize = 1024;
 const MTUS: [u32; 2] = [1500, 9000];
-/// At most this much more than IPv4 forwarding: the promise.
+/// Limit: cost relative to IPv4 forwarding.
 const BOUND: f64 = 1.15;
-/// The chip's bound: the largest ratio of its cost to that of BCube's own programs.
+/// Limit of the chip: cost relative to BCube's own programs.
 const CHIP_BOUND: f64 = 1.10;
 
 fn median(mut values: Vec<f64>) -> f64 {
@@ -27,8 +27,8 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// A chain whose servers all run on one CPU; ends and relays take turns there, and no packet
-/// changes CPUs.
+/// A chain whose servers all run on one CPU. Ends and relays take turns there, so no packet moves
+/// to another CPU.
 fn chain_on_one_cpu(relays: u32, dataplane: Dataplane, mtu: u32) -> Option<Chain> {
     let chain = Chain::new(relays + 2, dataplane, mtu)?;
     chain.servers.iter().for_each(|server| server.namespace.pin(0));

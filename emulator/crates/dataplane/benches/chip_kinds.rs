@@ -1,6 +1,7 @@
-//! Measures the cost of a packet in the kernel's chip by the kind of the table that decides, each
-//! at its full size. Single packets by `BPF_PROG_TEST_RUN`, alternating rounds. Fails if a bound is
-//! exceeded. Needs root. Run with `cargo bench -p cubeyard-dataplane --bench chip_kinds`.
+//! Measures the cost of a packet in the kernel's chip for each kind of table that can decide, with
+//! the table at its full size. Sends single packets by `BPF_PROG_TEST_RUN`, in alternating rounds.
+//! Fails above a limit. Needs root. Run with `cargo bench -p cubeyard-dataplane --bench
+//! chip_kinds`.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
@@ -37,7 +38,7 @@ const KIND_BOUND: f64 = 3.0;
 /// The largest cost of the largest TCAM relative to the smallest.
 const TCAM_BOUND: f64 = 1.3;
 
-/// A chip with one table that is filled, and a packet for one of its entries.
+/// A chip with one full table, and a packet that matches one of its entries.
 struct Case {
     name: &'static str,
     ebpf: Ebpf,
@@ -112,7 +113,7 @@ impl Case {
             tables.write(&mut ebpf, &update);
         }
         let commit_millis = begun.elapsed().as_secs_f64() * 1e3;
-        // By the interface that frames of `BPF_PROG_TEST_RUN` come in by, so that there is one.
+        // Frames of `BPF_PROG_TEST_RUN` arrive at this interface, so a port must have it.
         let port = TableUpdate::set("ports", &0_u32.to_ne_bytes(), &1_u32.to_ne_bytes());
         tables.write(&mut ebpf, &port);
         Some(Case {

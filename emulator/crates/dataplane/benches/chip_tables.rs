@@ -1,7 +1,7 @@
 //! Measures the cost of a packet in the kernel's chip by the size of its TCAM, compared with
-//! BCube's own program, and the cost of a commit. Single packets by `BPF_PROG_TEST_RUN`,
-//! alternating rounds. Fails if a bound is exceeded. Needs root. Run with
-//! `cargo bench -p cubeyard-dataplane --bench chip_tables`.
+//! BCube's own program, and the cost of a commit. Sends single packets by `BPF_PROG_TEST_RUN`, in
+//! alternating rounds. Fails above a limit. Needs root. Run with `cargo bench -p cubeyard-dataplane
+//! --bench chip_tables`.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
@@ -25,20 +25,20 @@ use cubeyard_dataplane::catalog::{CHIP, KERNEL};
 use kernel_tables::Tables;
 
 const ROUNDS: usize = 4001;
-/// Relays of one packet: the programs change the same packet again and again, one hop a time.
+/// Relays of one packet: the programs change the same packet repeatedly, by one hop each time.
 const RELAYS: u32 = 7;
 const MTU: u32 = 1500;
 /// The value of `TC_ACT_REDIRECT`.
 const REDIRECT: u32 = 7;
-/// Digits and levels of the BCubes: neighbours make eight entries each, and every chip has twelve
+/// Digits and levels of the BCubes. Each neighbour makes eight entries, and every chip has twelve
 /// more.
 const SHAPES: [(u32, u32); 4] = [(4, 2), (9, 4), (32, 2), (64, 4)];
 /// The largest cost per packet of the largest program relative to the smallest.
 const GROWTH_BOUND: f64 = 1.3;
-/// Milliseconds of a commit.
+/// Limit of a commit in milliseconds.
 const COMMIT_BOUND: f64 = 50.0;
 
-/// A server of a BCube with a program in the kernel, and a frame that it relays.
+/// A server of a BCube with its program in the kernel, and a frame that it relays.
 struct Relay {
     ebpf: Ebpf,
     tables: Tables,
@@ -101,7 +101,7 @@ impl Relay {
         result.duration.as_nanos() as f64
     }
 
-    /// Milliseconds of a neighbour's change.
+    /// Milliseconds to commit the change of a neighbour.
     fn commit(&mut self) -> f64 {
         let begun = Instant::now();
         self.tables
@@ -110,10 +110,10 @@ impl Relay {
     }
 }
 
-/// The neighbours at a level. All lead back to the server itself, so that a single packet can be
-/// forwarded again.
+/// A neighbour at a level. Each leads back to the server itself, so that one packet can be
+/// forwarded repeatedly.
 fn hop(level: u32) -> NextHop {
-    const LOOPBACK: u32 = 1; // frames of `BPF_PROG_TEST_RUN` come in by it: port 0
+    const LOOPBACK: u32 = 1; // port 0, at which frames of `BPF_PROG_TEST_RUN` arrive
     NextHop {
         ifindex: LOOPBACK + level,
         next_mac: port_mac(0, 0),

@@ -1,4 +1,4 @@
-//! Addresses go one to one to servers and back.
+//! Tests that addresses and servers correspond one to one.
 
 use std::net::Ipv4Addr;
 

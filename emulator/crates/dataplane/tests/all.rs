@@ -1,5 +1,5 @@
-//! All tests of this crate's outside in one program: each file alone would be compiled and linked
-//! with everything it uses. `bin/check-crates.py` finds a file that is not named here.
+//! All integration tests of this crate in one program: otherwise each file would be linked
+//! separately with everything it uses. `bin/check-crates.py` finds a file that is missing here.
 #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up should fail")]
 
 mod bcube_common;

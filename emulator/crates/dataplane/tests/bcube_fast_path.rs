@@ -1,4 +1,4 @@
-//! The fast path in the kernel against the vectors, and against user space on random frames:
+//! Compares the fast path in the kernel with the vectors, and on random frames with user space:
 //! BCube's own programs, and those of ServerSwitch's chip.
 
 use crate::bcube_common as common;
@@ -18,7 +18,7 @@ use kernel::FastPath;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
-/// The header of an IPv4 packet without options.
+/// Length of an IPv4 header without options.
 const IP_BYTES: usize = 20;
 
 #[test]
@@ -67,7 +67,7 @@ fn both_forwardings_do_the_same_with_damaged_frames() {
     }
 }
 
-/// A vector's frame, with the chip's header where it has BCube's.
+/// A vector's frame, with BCube's header replaced by the chip's.
 fn chip_frame(case: &Case) -> Vec<u8> {
     match case.enters {
         Entrance::Vnic => case.frame(),
@@ -86,8 +86,8 @@ fn the_chip_in_the_kernel_does_the_same_at_a_gateway_and_without_a_configuration
     compare_chips(&["gateway", "unconfigured"], 1);
 }
 
-/// Compares them at these servers of the vectors, which forward or deliver this many frames at
-/// least.
+/// Compares the chips in the kernel and in user space at these servers of the vectors. At least
+/// `least` frames must be forwarded or delivered.
 fn compare_chips(names: &[&str], least: u32) {
     let vectors = Vectors::read();
     let mut sent = 0;
@@ -97,7 +97,7 @@ fn compare_chips(names: &[&str], least: u32) {
             return;
         };
         fast_path.come_in_by(0);
-        // Each entry of its tables makes the chip's whole program again.
+        // Each update of its tables generates the chip's whole program again.
         let software = server.software::<ChipForwarding>();
         let cases: Vec<&Case> = vectors.cases.iter().filter(|case| case.server == name).collect();
         for case in &cases {
@@ -109,8 +109,8 @@ fn compare_chips(names: &[&str], least: u32) {
             let in_kernel = fast_path.run(case.enters, &frame);
             let in_software = server.in_software(&mut software.clone(), case.enters, &frame);
             assert_eq!(in_kernel, in_software, "{}", case.name);
-            // Packets that BCube's own programs send or deliver take the same path. The paper's
-            // program delivers at the path's end even if hops are left.
+            // Packets that BCube's own programs send or deliver take the same path through the
+            // chip. The paper's program also delivers at the path's end if hops are left.
             let own = case.outcome(server);
             if case.name != "a path through its own end goes on"
                 && matches!(own.verdict, Verdict::Send | Verdict::Deliver)

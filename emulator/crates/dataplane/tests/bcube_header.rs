@@ -1,5 +1,5 @@
-//! The header's two layers: values survive their bytes, damaged bytes have a reason, no bytes make
-//! a panic.
+//! Tests of the header's two layers: encoding and decoding returns the same value, damaged bytes
+//! are rejected with a reason, and no bytes cause a panic.
 
 use std::net::Ipv4Addr;
 
@@ -19,7 +19,7 @@ fn server() -> impl Strategy<Value = Ipv4Addr> {
 }
 
 prop_compose! {
-    /// A header as a source makes it, and the packet behind it.
+    /// A header from a source, and the packet after it.
     fn packet()(
         source in server(),
         destination in server(),
@@ -35,7 +35,7 @@ prop_compose! {
     }
 }
 
-/// One bit of a packet's header.
+/// A bit of a packet's header, to flip.
 fn bit() -> impl Strategy<Value = (usize, u8)> {
     (0..HEADER_BYTES, 0u8..8).prop_map(|(at, bit)| (at, 1 << bit))
 }
@@ -72,8 +72,8 @@ proptest! {
         prop_assert_eq!(HeaderView::parse(&packet[..cut]).unwrap_err(), DropReason::Malformed);
     }
 
-    /// The whole way of a packet: each relay takes one hop, the checksum holds without being
-    /// written again, and what the destination gets is what the source sent.
+    /// The whole path of a packet: each relay takes one hop, the checksum stays valid without being
+    /// written again, and the destination receives what the source sent.
     #[test]
     fn a_packet_walks_its_path(hops in prop::collection::vec(any::<u8>(), 1..=8), payload in 0usize..100) {
         let (source, destination) = (Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 99));

@@ -1,5 +1,5 @@
-//! Source routes go one to one to servers and back, and only paths that exist are written to
-//! tables.
+//! Tests that source routes and lists of servers correspond one to one, and that only existing
+//! paths are written to tables.
 
 use crate::bcube_run as run;
 
@@ -32,8 +32,8 @@ proptest! {
         }
     }
 
-    /// For any bytes, or a real path with a byte changed: an accepted entry leads to its
-    /// destination, along neighbours.
+    /// For any bytes, or for a real path with one byte changed: an accepted entry leads to its
+    /// destination along neighbours.
     #[test]
     fn only_paths_that_exist_are_allowed(
         server in 0u32..16, destination in 0u32..16, hops in prop::collection::vec(any::<u8>(), 1..=3),
@@ -88,8 +88,8 @@ fn what_the_bytes_cannot_name_is_refused() {
 
 #[test]
 fn what_the_rules_write_first_they_would_allow() {
-    // All of a BCube_1, and a slice without the digit-correcting relays: 00, 01 and 11, whose relay
-    // is 01.
+    // All of a BCube_1, then a slice (00, 01, 11) without one relay of the digit-correcting paths:
+    // the relay is 01 instead.
     for present in [None, Some(&[0, 1, 5][..])] {
         let run = run(4, 1, present, &[]);
         let rules = Rules::new(&run).unwrap();

@@ -1,5 +1,5 @@
-//! `bpf/bcube/bcube.h` and its Rust counterpart agree: the header's format, limits, kinds of
-//! notices, structs.
+//! Tests that `bpf/bcube/bcube.h` and its Rust counterpart agree: the header's format, limits,
+//! kinds of notices, structs.
 
 use std::collections::BTreeMap;
 

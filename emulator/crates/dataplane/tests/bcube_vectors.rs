@@ -1,4 +1,5 @@
-//! The forwarding in user space against the vectors: every frame, every reason to drop one.
+//! Compares the forwarding in user space with the vectors: every frame, and every reason for a
+//! drop.
 
 use crate::bcube_common as common;
 
@@ -93,7 +94,7 @@ fn traffic_is_counted_by_whose_it_is() {
 }
 
 proptest! {
-    /// Fuzz: for any frame, each state returns a verdict, and drops are counted.
+    /// Fuzz test: in any state, any frame gets a verdict, and drops are counted.
     #[test]
     fn no_frame_makes_a_panic(
         state in any::<prop::sample::Index>(),
@@ -103,7 +104,7 @@ proptest! {
     ) {
         let vectors = Vectors::read();
         let servers: Vec<_> = vectors.servers.values().collect();
-        // Every other frame looks like one of the vectors up to where random bytes begin.
+        // Half of the frames start like one of the vectors, followed by random bytes.
         let mut frame = like.map_or_else(Vec::new, |case| case.get(&vectors.cases).frame());
         let at = frame.len().saturating_sub(start.len());
         frame.truncate(at);

@@ -1,5 +1,5 @@
-//! Unmodified TCP and UDP over the fast path, BCube's own and ServerSwitch's chip, through real
-//! interfaces. Needs root; fails in CI without it.
+//! Unmodified TCP and UDP through real interfaces, over BCube's own fast path and over
+//! ServerSwitch's chip. Needs root; fails in CI without it.
 
 use crate::chain;
 
@@ -66,8 +66,8 @@ fn tcp_goes_through_relays_in_whole_super_packets() {
     }
 }
 
-/// A super-packet from one write can end in a packet of any length, even with one byte of data: it
-/// counts as a packet at every server.
+/// A super-packet from one write can end in a packet of any length, even with a single byte of
+/// data. It counts as a packet at every server.
 #[test]
 #[ignore = "for the long run, `make test TEST=all`"]
 fn the_last_packet_of_a_super_packet_counts_however_short() {
@@ -84,8 +84,8 @@ fn the_last_packet_of_a_super_packet_counts_however_short() {
     }
 }
 
-/// Writes this number of bytes each time from the first server to the last, which answers each
-/// write with a byte.
+/// Writes this many bytes each time from the first server to the last, which answers each write
+/// with a byte.
 fn exchange(chain: &Chain, lengths: &[usize]) {
     let last = chain.servers.len() - 1;
     let listener = chain.servers[last]
@@ -111,7 +111,7 @@ fn exchange(chain: &Chain, lengths: &[usize]) {
     answering.join().unwrap();
 }
 
-/// Mean length of what the interface towards the sender handed up.
+/// Mean length of the packets that the interface towards the sender has received.
 fn received_bytes_per_packet(chain: &Chain, server: usize) -> f64 {
     let told = chain.servers[server].namespace.ip("-j -s link show p0");
     let told: serde_json::Value = serde_json::from_str(&told).unwrap();
@@ -129,8 +129,8 @@ fn socket(chain: &Chain, server: usize, port: u16) -> UdpSocket {
     })
 }
 
-/// Both over one chain: the kernel takes a second of a processor to verify the programs of each
-/// server.
+/// One test over one chain, since the kernel takes a second of a processor to verify the programs
+/// of each server.
 #[test]
 fn datagrams_arrive_and_what_is_not_the_fast_paths_own_does_not_come_in_by_a_port() {
     for dataplane in FAST_PATHS {
@@ -154,7 +154,7 @@ fn arrive_short_empty_and_in_fragments(chain: &mut Chain) {
             (&sent[..], from.local_addr().unwrap())
         );
     }
-    // Whole datagrams have their ports, fragments have none: two flows.
+    // Whole datagrams have ports, fragments have none. So there are two flows.
     let flows: Vec<Flow> = chain.servers[0]
         .notices()
         .iter()
@@ -166,8 +166,8 @@ fn arrive_short_empty_and_in_fragments(chain: &mut Chain) {
     assert_eq!(flows, expected);
 }
 
-/// The sender writes a bare packet for its neighbour's virtual address straight to its port, as a
-/// forger would.
+/// The sender writes a packet without a header, for its neighbour's virtual address, directly to
+/// its port, as a forger would.
 fn a_forged_packet_does_not(chain: &mut Chain) {
     chain.servers[0]
         .namespace

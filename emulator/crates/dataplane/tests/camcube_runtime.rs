@@ -1,5 +1,5 @@
-//! The runtime of CamCube's services: fair shares of a link, bounds of queues, never back, and
-//! services that misbehave.
+//! The runtime of CamCube's services: fair shares of a link, limits of queues, no packet back to
+//! the previous server, and services that misbehave.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -19,7 +19,7 @@ use proptest::prelude::*;
 const ME: NodeId = 13;
 const NOW: Time = Duration::from_secs(1);
 
-/// Server (1,1,1) of a 3 x 3 x 3 torus in which everything lives.
+/// Server (1,1,1) of a 3 x 3 x 3 torus without failures.
 struct Place {
     structure: Structure,
     shortest: Box<dyn Fn(NodeId) -> u8>,
@@ -91,7 +91,7 @@ impl Service for Sender {
         match packet.payload.first() {
             Some(b'c') => Action::Consumed,
             Some(b'd') => Action::Drop,
-            // One hop back to where it came from, if that link is free.
+            // Sends the packet back over its link of arrival, if that link is free.
             Some(b'b') if port != LOCAL => {
                 let sent = context.send(port, packet.clone());
                 context.count(if sent { "bounced" } else { "busy" }, 1);
@@ -149,7 +149,7 @@ fn counter(runtime: &Runtime, service: &str, name: &str) -> u64 {
     counters.get(name).copied().unwrap_or(0)
 }
 
-/// (2,1,1): by port 0 alone.
+/// The neighbour (2,1,1), which only port 0 reaches.
 const BESIDE: &str = "2 1 1";
 
 #[test]
@@ -258,8 +258,8 @@ fn a_packet_goes_on_to_one_of_its_keys_and_not_back() {
     // The neighbours in the positive directions of x, y and z.
     one.keys = vec![[2, 1, 1], [1, 2, 1], [1, 1, 2]];
     let mut runtime = runtime(vec![one]);
-    // The packet arrives by port 0 for us, so the function F decides where it goes: not back to
-    // (2,1,1).
+    // The packet arrives by port 0 for this server, so the function F decides where it goes: not
+    // back to (2,1,1).
     let arrives = |payload: &[u8], flags: u8| {
         let header = [0x5e, 16, 0, 40, 1, 1, 1, flags, 0, 0, 0, 0, 1, 0, 0, 0];
         [&header[..], payload].concat()
@@ -277,7 +277,7 @@ fn a_packet_goes_on_to_one_of_its_keys_and_not_back() {
             "the key that matched, and a hop more"
         );
     }
-    // Bounced: one hop, and while the link is busy it is the service's to keep.
+    // Bounced over one hop. While the link is busy, the service must keep the packet.
     for _ in 0..3 {
         runtime.arrive(&place.view(), NOW, 1, &arrives(b"b", 2));
     }
@@ -313,7 +313,7 @@ fn a_dead_path_is_replaced_while_packets_wait() {
         .message(&place.view(), NOW, "one", format!("3 10 0 {BESIDE}").as_bytes())
         .unwrap();
     assert!(runtime.next_packet(&place.view(), NOW, 0).is_some());
-    // The cable to (2,1,1) is gone: by (1,2,1) or any other neighbour but that one.
+    // The cable to (2,1,1) is pulled, so packets take (1,2,1) or another neighbour.
     let (me, far) = (ME, place.structure.far(ME, 0).unwrap());
     let alive = |server: NodeId, port: u8| (server, port) != (me, 0) && (server, port) != (far, 1);
     place.shortest = shortest(&place.structure, &alive);
@@ -327,7 +327,7 @@ fn a_dead_path_is_replaced_while_packets_wait() {
 }
 
 proptest! {
-    /// Any bytes by any port cause no panic, and packets of no service are counted.
+    /// Any bytes at any port cause no panic, and packets without a service are counted.
     #[test]
     fn any_bytes_are_refused_or_taken(bytes in prop::collection::vec(any::<u8>(), 0..40), port in 0u8..6, like in any::<bool>()) {
         let place = Place::new();

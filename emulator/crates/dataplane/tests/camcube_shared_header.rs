@@ -1,4 +1,5 @@
-//! `bpf/camcube/camcube.h` and its Rust counterpart agree: the option's format, limits, structs.
+//! Tests that `bpf/camcube/camcube.h` and its Rust counterpart agree: the option's format, limits,
+//! structs.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! CamCube's forwarding in user space against the vectors: every frame, every reason to drop one.
+//! Compares CamCube's forwarding in user space with the vectors: every frame, and every reason for
+//! a drop.
 
 use crate::camcube_common as common;
 
@@ -68,7 +69,8 @@ fn many_packets_share_the_links_by_bytes() {
         .iter()
         .find(|case| case.name == "two links on shortest paths")
         .unwrap();
-    // Every other packet is four times as long: by turns, one link would get all the long ones.
+    // Every other packet is four times as long. If links simply took turns, one link would get all
+    // long packets.
     let short = case.frame();
     let mut long = short.clone();
     let bytes = 4 * (short.len() - 14);
@@ -85,7 +87,7 @@ fn many_packets_share_the_links_by_bytes() {
 }
 
 proptest! {
-    /// Fuzz: for any frame, each state returns a verdict, and drops are counted.
+    /// Fuzz test: in any state, any frame gets a verdict, and drops are counted.
     #[test]
     fn no_frame_makes_a_panic(
         state in any::<prop::sample::Index>(),
@@ -95,7 +97,7 @@ proptest! {
     ) {
         let vectors = Vectors::read();
         let servers: Vec<_> = vectors.servers.values().collect();
-        // Every other frame looks like one of the vectors up to where random bytes begin.
+        // Half of the frames start like one of the vectors, followed by random bytes.
         let mut frame = like.map_or_else(Vec::new, |case| case.get(&vectors.cases).frame());
         let at = frame.len().saturating_sub(start.len());
         frame.truncate(at);

@@ -1,6 +1,5 @@
-//! The chip in the kernel without a protocol around it: random programs of all tables and actions,
-//! and random packets, go as they go through the model: by the same port, with the same bytes, hits
-//! and registers.
+//! The chip in the kernel without a protocol. Random programs with all tables and actions treat
+//! random packets like the model does: same port, bytes, hits and registers.
 
 use crate::bcube_common as common;
 use crate::bcube_kernel as kernel;
@@ -26,10 +25,10 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
 const INTERFACES: u16 = 6;
-/// Addresses, labels and MACs are few, so that packets find entries.
+/// Number of different addresses, labels and MACs; few, so that packets match entries.
 const FEW: u8 = 4;
 
-/// Table, index, value's low byte, length of a prefix, bytes and masks of a key, action.
+/// Table, index, low byte of the value, length of a prefix, bytes and masks of a key, action.
 type Row = (Table, u32, u8, u8, Vec<(u8, u8)>, Action);
 
 fn action() -> impl Strategy<Value = Action> {
@@ -200,8 +199,8 @@ fn hits_told(tables: &ChipTables, fast_path: &mut FastPath) -> BTreeMap<(String,
         .collect()
 }
 
-/// The chip that all tests of this file use in turn, as it is after silence, with what its tables
-/// hold: the kernel takes a second of a processor to verify it.
+/// The chip that all tests of this file share, after a reset, with its tables' contents. Shared,
+/// because the kernel takes a second of a processor to verify it.
 fn chip() -> Option<MutexGuard<'static, (FastPath, ChipTables)>> {
     static CHIP: LazyLock<Option<Mutex<(FastPath, ChipTables)>>> = LazyLock::new(|| {
         let vectors = Vectors::read();
@@ -234,7 +233,7 @@ fn the_kernel_does_with_any_packet_what_the_model_does() {
         ),
         |(rows, [l3, mpls, miss], in_port, packets)| {
             let (fast_path, tables, seen) = &mut *runs.borrow_mut();
-            // One of the two switches is off now and then.
+            // In some cases one of the two switches is off.
             let program = program(&rows, [l3 || mpls, mpls || miss, miss]);
             for update in tables.commit(&program).unwrap() {
                 fast_path.write(&update);
@@ -263,8 +262,8 @@ fn the_kernel_does_with_any_packet_what_the_model_does() {
                     .or_default() += 1;
                 if verdict == Verdict::Sent {
                     let (port, last) = left.pop().unwrap();
-                    // A packet that leaves by the port of its arrival goes to the loopback
-                    // interface here.
+                    // Here a packet that departs by its port of arrival goes to the loopback
+                    // interface.
                     let expected = if port < EXTERNAL_PORTS {
                         TC_ACT_REDIRECT
                     } else {
@@ -301,7 +300,7 @@ fn the_kernel_does_with_any_packet_what_the_model_does() {
         },
     )
     .unwrap();
-    // Runs of 256 cases produced at least three times these numbers.
+    // A typical run of 256 cases produces at least three times these numbers.
     let (cases, seen) = (u64::from(Config::default().cases), &runs.borrow().2);
     for (what, least) in [
         ("sent", 600),
@@ -320,8 +319,8 @@ fn the_kernel_does_with_any_packet_what_the_model_does() {
     }
 }
 
-/// TCAM > EM > LPM [serverswitch §4.1], for every subset of the three that has an entry for a
-/// packet.
+/// The precedence TCAM > EM > LPM [serverswitch §4.1], for every subset of these tables with a
+/// matching entry.
 #[test]
 fn the_highest_of_the_three_kinds_of_tables_decides_in_all_eight_combinations() {
     let Some(mut chip) = chip() else {
@@ -369,15 +368,15 @@ fn the_highest_of_the_three_kinds_of_tables_decides_in_all_eight_combinations() 
     }
 }
 
-/// Packets that a call's entry sends to the CPU reach the calling program whole; packets beyond the
-/// ring's capacity are counted.
+/// If a call's entry sends packets to the CPU, they reach the calling program whole; those beyond
+/// the ring's capacity are counted.
 #[test]
 fn packets_for_users_programs_are_whole_or_counted() {
     let Some(mut chip) = chip() else {
         return;
     };
     let (fast_path, tables) = &mut *chip;
-    // The last port of a set gets the packet itself, all others copies.
+    // The last port of the set gets the packet itself, all others get copies.
     let both = Action::to(Forward::Duplicate(0b0101_0000));
     let program = program(
         &[(Table::Tcam, 0, 0, 0, vec![(0, 0); 9], both)],
@@ -427,8 +426,8 @@ fn packets_for_users_programs_are_whole_or_counted() {
     );
 }
 
-/// Several packets in one, as the kernel carries TCP, reach programs one by one, each as a network
-/// card would send it.
+/// Several packets that the kernel carries as one, as for TCP, reach programs separately, each as a
+/// network card would send it.
 #[test]
 fn packets_that_the_kernel_carries_as_one_come_one_by_one() {
     const HEADER: usize = 36;
@@ -438,7 +437,7 @@ fn packets_that_the_kernel_carries_as_one_come_one_by_one() {
         return;
     };
     let (fast_path, tables) = &mut *chip;
-    // The last port of a set gets the packet itself, the other one a copy.
+    // The last port of the set gets the packet itself, the other one gets a copy.
     let both = Action::to(Forward::Duplicate(0b0101_0000));
     let program = program(
         &[(Table::Tcam, 0, 0, 0, vec![(0, 0); 9], both)],
@@ -483,8 +482,8 @@ fn packets_that_the_kernel_carries_as_one_come_one_by_one() {
     }
 }
 
-/// Counters of entries continue over a commit that passes them on, and only the kernel's entries
-/// are marked as set by a call.
+/// Counters of unchanged entries continue after a commit, and only entries set by a call are marked
+/// as such.
 #[test]
 fn hits_that_are_handed_on_go_on() {
     let Some(mut chip) = chip() else {

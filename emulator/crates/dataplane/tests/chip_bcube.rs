@@ -1,5 +1,5 @@
-//! BCube by the chip's tables takes the paths that BCube's own source routes name
-//! `[serverswitch §5.1]`, `[bcube §7.1]`.
+//! BCube through the chip's tables takes the paths that BCube's source routes name `[serverswitch
+//! §5.1]`, `[bcube §7.1]`.
 
 use cubeyard_chip::bcube;
 use cubeyard_chip::walk::{paths, walk};
@@ -40,7 +40,7 @@ proptest! {
             let visited: Vec<u32> = walk.visits.iter().skip(1).map(|visit| visit.server).collect();
             prop_assert_eq!(Some(visited), route.servers(&shape, source));
             prop_assert!(walk.arrived);
-            // The header carries the same bytes, the last hop's first.
+            // The chip's header has the same bytes in reverse order.
             let packet = bcube::packet(source, &hops, &shape, b"").unwrap();
             let mut carried: Vec<u8> = packet[34..34 + hops.len()].to_vec();
             carried.reverse();

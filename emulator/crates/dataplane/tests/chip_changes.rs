@@ -17,7 +17,7 @@ use cubeyard_dataplane::drops::DropReason;
 
 const MTU: u32 = 1500;
 const COMMITS: u32 = 4000;
-/// For each of two programs: the offset of interface numbers in next hops, the end of the source
+/// Two programs, each with: an offset for interface numbers in next hops, the end of the source
 /// MAC, and the DSCP.
 const KINDS: [(u32, u16, u8); 2] = [(0, 0x0a0a, 10), (1000, 0x1414, 20)];
 const REDIRECT: &str = "action.act = REDIRECT_VIF;  action.vif = nha;";
@@ -33,7 +33,8 @@ fn relaying((offset, mac, dscp): (u32, u16, u8)) -> String {
     text
 }
 
-/// A program by which a server takes packets that are of one kind in both, and discards all others.
+/// A program that accepts packets whose DSCP and source MAC belong to the same kind, and discards
+/// all others.
 fn taking() -> String {
     let mut text = "SetUDLK(2, (B10-11, B15, B30-33));".to_owned();
     for (i, (_, mac, dscp)) in KINDS.into_iter().enumerate() {
@@ -56,7 +57,8 @@ fn send_numbers(socket: &UdpSocket, to: SocketAddr, over: &AtomicBool) -> u64 {
     number
 }
 
-/// Takes them until the given silence; whether they grew from one to the next, and how many.
+/// Receives datagrams until there are none for some time. Returns whether their numbers always
+/// increased, and how many arrived.
 fn take_numbers(socket: &UdpSocket) -> (bool, u64) {
     let (mut bytes, mut next, mut grows, mut count) = ([0; 8], 0, true, 0);
     while socket.recv(&mut bytes).is_ok() {
@@ -68,8 +70,8 @@ fn take_numbers(socket: &UdpSocket) -> (bool, u64) {
     (grows, count)
 }
 
-/// Each packet meets entirely the old program or entirely the new one. No packet is lost, except
-/// those that two commits overtake on their way through the chip, which are counted.
+/// Each packet meets entirely the old program or entirely the new one. A packet is lost only if two
+/// commits happen while it is in the chip; such packets are counted.
 #[test]
 #[ignore = "for the long run, `make test TEST=all`"]
 fn tables_that_change_a_thousand_times_a_second_lose_and_misroute_nothing() {
@@ -96,7 +98,7 @@ fn tables_that_change_a_thousand_times_a_second_lose_and_misroute_nothing() {
     for commit in 1..=COMMITS as usize {
         chain.servers[1].set_program(&programs[commit % 2]);
     }
-    // CPU time of this thread, since others can use the machine meanwhile.
+    // CPU time of this thread, since other programs may use the machine at the same time.
     let per_sec = f64::from(COMMITS) * 1e9 / (cpu_nanos() - began) as f64;
     over.store(true, Ordering::Relaxed);
     let sent = sending.join().unwrap();

@@ -1,5 +1,5 @@
-//! The chip in the kernel runs any program that it has room for as the model does: random entries
-//! of the TCAM, committed one program after the other into the same chip.
+//! The chip in the kernel runs programs like the model does: random entries of the TCAM, with one
+//! program committed after the other into the same chip.
 
 use crate::bcube_common as common;
 use crate::bcube_kernel as kernel;
@@ -30,7 +30,7 @@ use proptest::test_runner::{Config, TestRunner};
 const OWN_PORT: u8 = 1;
 const INTERFACES: u16 = 5;
 
-/// Index, key, bytes with masks, where to.
+/// Index, key, bytes with masks, forwarding decision.
 type Row = (u32, u8, Vec<(u8, u8)>, Forward);
 
 fn row() -> impl Strategy<Value = Row> {
@@ -155,7 +155,7 @@ fn hits_of(model: &Chip) -> BTreeMap<(String, u64), u64> {
         .collect()
 }
 
-/// The same numbers, as shown by an inspection.
+/// Hits by table and index, as shown by an inspection.
 fn hits_told(tables: &BcubeChip, fast_path: &mut FastPath) -> BTreeMap<(String, u64), u64> {
     let told = std::cell::RefCell::new(fast_path);
     let sections = tables.inspect(
@@ -234,7 +234,7 @@ fn a_users_program_is_committed_and_made_again_of_the_neighbours() {
     let vectors = Vectors::read();
     let server = vectors.servers.values().next().unwrap();
     let (mut own, mut users) = (tables_of(server), tables_of(server));
-    // Commit the forwarding's own program as often as the equivalent program of the user.
+    // Commits the forwarding's own program as often as the equivalent user's program.
     own.translate(&server.config().update(), &|_, _| None).unwrap();
     assert!(users.set_program("SetUDLK(1, (B0)").is_err());
     assert!(
@@ -296,7 +296,7 @@ fn what_the_kernel_has_not_is_refused_by_its_place() {
     );
 }
 
-/// The content of the chip's tables, by map and key.
+/// Contents of the chip's tables, by map and key.
 type Held = BTreeMap<(String, Vec<u8>), Vec<u8>>;
 
 fn write(held: &mut Held, updates: &[TableUpdate]) {
@@ -309,7 +309,7 @@ fn write(held: &mut Held, updates: &[TableUpdate]) {
     }
 }
 
-/// The entries in use, from either generation.
+/// The entries in use, with the generation removed.
 fn gone_by(held: &Held) -> Held {
     let word = |bytes: &[u8], at: usize| u32::from_ne_bytes(bytes[at..at + 4].try_into().unwrap());
     let version = word(&held[&("generation".to_owned(), vec![0; 4])], 0);
@@ -326,7 +326,8 @@ fn gone_by(held: &Held) -> Held {
                 let schema = SCHEMAS.iter().find(|schema| schema.name == array).unwrap();
                 let half = schema.entries as u32 / 2;
                 let (of, within) = (word(key, 0) / half, word(key, 0) % half);
-                // Entries beyond the program's own belong to an earlier one, and are never read.
+                // Entries beyond the program's own belong to an earlier program, and are never
+                // read.
                 let is_read = match array {
                     "prune" => within < cares,
                     "tuples" => within < tuples,
@@ -344,8 +345,8 @@ fn gone_by(held: &Held) -> Held {
     found
 }
 
-/// Calls set and remove entries one at a time. Whether the change is in place or not, the tables
-/// equal those of the complete program.
+/// Calls set and remove entries one at a time. Whether or not a change is made in place, the tables
+/// equal those after a complete commit.
 #[test]
 fn calls_leave_the_tables_that_a_whole_commit_would() {
     const BASE: &str = "SetUDLK(1, (B30-33)); SetVIfTable(1, NULL, NULL, 1);

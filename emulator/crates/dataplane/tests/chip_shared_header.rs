@@ -1,4 +1,5 @@
-//! `bpf/serverswitch/chip.h` and its Rust counterpart agree: sizes, sources of keys, acts, structs.
+//! Tests that `bpf/serverswitch/chip.h` and its Rust counterpart agree: sizes, sources of keys,
+//! acts, structs.
 
 use std::collections::BTreeMap;
 

@@ -76,7 +76,7 @@ impl FastPath {
         .collect()
     }
 
-    /// Forgets the flows seen and the events sent, as if the server were new.
+    /// Resets flows and events, as if the server were new.
     fn forget(&mut self) {
         let mut counts: HashMap<_, [u8; 16], [u8; 24]> = map(&mut self.ebpf, "flow_counts");
         let seen: Vec<[u8; 16]> = counts.keys().map(Result::unwrap).collect();

@@ -1,5 +1,5 @@
-//! `bpf/dcell/dcell.h` and its Rust counterpart agree: the header's format, limits, kinds of
-//! notices, structs.
+//! Tests that `bpf/dcell/dcell.h` and its Rust counterpart agree: the header's format, limits,
+//! kinds of notices, structs.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! The forwarding in user space against the vectors: every frame, every reason to drop one.
+//! Compares the forwarding in user space with the vectors: every frame, and every reason for a
+//! drop.
 
 use crate::dcell_common as common;
 
@@ -58,11 +59,11 @@ fn every_reason_of_user_space_has_a_vector() {
 }
 
 proptest! {
-    /// Fuzz: for any frame there is one verdict, and drops are counted.
+    /// Fuzz test: any frame gets one verdict, and drops are counted.
     #[test]
     fn no_frame_makes_a_panic(from_port: bool, start in prop::collection::vec(any::<u8>(), 0..90), like in prop::option::of(any::<prop::sample::Index>())) {
         let vectors = Vectors::read();
-        // Every other frame looks like one of the vectors up to where random bytes begin.
+        // Half of the frames start like one of the vectors, followed by random bytes.
         let mut frame = like.map_or_else(Vec::new, |case| case.get(&vectors.cases).frame());
         frame.truncate(frame.len().saturating_sub(start.len()));
         frame.extend(start);

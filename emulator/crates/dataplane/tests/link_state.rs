@@ -26,17 +26,17 @@ fn end(port: u8, neighbour: NodeId, far_port: u8) -> LinkEnd {
     }
 }
 
-/// Servers joined by cables, one a port; each advertisement takes a millisecond a hop.
+/// Servers with one cable per port. An advertisement takes a millisecond per hop.
 struct Net {
     plan: Plan,
     nodes: BTreeMap<NodeId, LinkState>,
-    /// By server and port: the far end of a cable that carries.
+    /// Working cables by server and port, with the far end.
     cables: BTreeMap<(NodeId, u8), (NodeId, u8)>,
     pulled: BTreeSet<(NodeId, u8)>,
     now: Time,
     waiting: VecDeque<(NodeId, u8, NodeId, Vec<u8>)>,
     sent: u64,
-    /// How often each server took in each advertisement as new.
+    /// How often each server has accepted each advertisement as new.
     taken: BTreeMap<(NodeId, NodeId, u32), u32>,
 }
 
@@ -108,7 +108,7 @@ impl Net {
         }
     }
 
-    /// Pulls or plugs a cable; both ends see it at once.
+    /// Pulls or plugs a cable; both ends detect it at once.
     fn set_cable(&mut self, server: NodeId, port: u8, up: bool) {
         let far = self.cables[&(server, port)];
         for (near, far) in [((server, port), far), (far, (server, port))] {
@@ -133,7 +133,7 @@ impl Net {
         self.collect();
     }
 
-    /// The links that a server counts, by both ends.
+    /// The links that count for a server, given by both ends.
     fn links_seen_by(&self, server: NodeId) -> BTreeSet<(NodeId, LinkEnd)> {
         let all = self
             .plan
@@ -156,7 +156,7 @@ impl Net {
         .collect()
     }
 
-    /// The servers that a server reaches over working cables, itself included.
+    /// The servers that a server reaches over working cables, including itself.
     fn component(&self, server: NodeId) -> BTreeSet<NodeId> {
         let working = self.links_that_work();
         let mut reached = BTreeSet::from([server]);
@@ -175,7 +175,7 @@ impl Net {
     }
 }
 
-/// A ring of servers, which is connected, and some chords.
+/// A ring of servers, which makes the network connected, with some chords.
 fn network() -> impl Strategy<Value = (u32, Vec<(NodeId, NodeId)>)> {
     (3u32..9).prop_flat_map(|servers| {
         let ring: Vec<(NodeId, NodeId)> = (0..servers)
@@ -200,8 +200,9 @@ fn advertisement(origin: NodeId, sequence: u32, links: &[LinkEnd]) -> Vec<u8> {
 proptest! {
     #![proptest_config(crate::cases::cases(48))]
 
-    /// After any pulls and plugs, everybody sees exactly what works among those it reaches, has
-    /// taken in each advertisement once, and re-plugging everything gives everything back.
+    /// After cables are pulled and plugged, every server sees exactly the working links of its
+    /// component, and has accepted each advertisement once. After all cables are plugged again,
+    /// every server sees all links.
     #[test]
     fn all_servers_come_to_see_the_links_that_work((servers, pairs) in network(), changes in prop::collection::vec((any::<prop::sample::Index>(), any::<bool>(), 0u64..200), 0..12)) {
         let mut net = Net::new(servers, &pairs);
@@ -212,7 +213,7 @@ proptest! {
             net.set_cable(server, port, up);
             net.run(pause);
         }
-        // A server that is cut off is forgotten once its links have expired.
+        // Servers that are cut off are forgotten once their links have expired.
         net.run(6500);
         let working = net.links_that_work();
         for server in 0..servers {
@@ -230,8 +231,8 @@ proptest! {
         }
     }
 
-    /// A flood costs at most one message each way on every link, and a flapping cable is limited by
-    /// the least gap.
+    /// A flood costs at most one message per direction of every link, and the advertisements of a
+    /// flapping cable are limited by the least gap.
     #[test]
     fn a_flapping_cable_causes_a_bounded_number_of_messages((servers, pairs) in network(), flaps in 1u64..200) {
         let mut net = Net::new(servers, &pairs);
@@ -245,15 +246,15 @@ proptest! {
         net.run(100);
         let took = net.now - started;
         let floods = 2 * (took.as_millis() / TIMING.least_gap.as_millis() + 5) as u64 + u64::from(servers) * (took.as_secs() + 2);
-        // The messages to a neighbour that comes alive, once per second from either side, and those
-        // that it forwards because they are new to it.
+        // Full states for a neighbour that is alive again, at most once per second from either
+        // side, and the messages that it forwards because they are new to it.
         let told = 2 * u64::from(servers) * (took.as_secs() + 1);
         let directed = 2 * pairs.len() as u64;
         prop_assert!(net.sent <= (floods + told) * directed, "{} messages", net.sent);
     }
 
-    /// Any bytes from a neighbour: no panic, strangers and unknown links refused, and the truth
-    /// again soon after.
+    /// Any bytes from a neighbour: no panic, strangers and unknown links are refused, and the true
+    /// state returns soon after.
     #[test]
     fn hostile_messages_are_outlived(messages in prop::collection::vec((0u32..7, any::<u32>(), prop::collection::vec((0u8..4, 0u32..7, 0u8..4), 0..5), prop::collection::vec(any::<u8>(), 0..4)), 0..60)) {
         let pairs = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 0), (0, 2)];
@@ -297,7 +298,7 @@ proptest! {
     }
 }
 
-/// A server with one neighbour, which can send any message.
+/// A server with a single neighbour, which can send any message.
 fn pair() -> LinkState {
     let plan = Plan::from([
         (0, BTreeSet::from([end(0, 1, 0), end(1, 9, 1)])),

@@ -1,5 +1,5 @@
-//! `bpf/common/cubeyard.h` and its Rust counterpart agree: drop reasons, limits, and the sizes of
-//! the structs.
+//! Tests that `bpf/common/cubeyard.h` and its Rust counterpart agree: drop reasons, limits, and the
+//! sizes of the structs.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
-//! The number of instructions that the kernel's verifier examines in our programs. It rejects a
-//! program above a million, so these tests show the distance to that limit. Needs root; fails in CI
-//! without it.
+//! The number of instructions that the kernel's verifier examines in our programs. The verifier
+//! rejects a program above a million, so these tests show the distance to that limit. Needs root;
+//! fails in CI without it.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
@@ -11,10 +11,10 @@ use aya::programs::{Program, SchedClassifier};
 use cubeyard_dataplane::catalog::{ForwardingKind, PROTOCOLS};
 use cubeyard_dataplane::object::{FAIR, GUARD, QUEUE};
 
-/// `BPF_COMPLEXITY_LIMIT_INSNS` of the kernel.
+/// The kernel's `BPF_COMPLEXITY_LIMIT_INSNS`.
 const LIMIT: u32 = 1_000_000;
 
-/// The programs of an object with the number of examined instructions. Prints a message and returns
+/// The number of instructions examined for each program of an object. Prints a message and returns
 /// `None` if the kernel does not allow loading them.
 fn verified(object: &[u8]) -> Option<BTreeMap<String, u32>> {
     let mut ebpf = match Ebpf::load(object) {

@@ -1,4 +1,4 @@
-//! `vectors/forwarding.json`, read: servers, and frames with what must become of them.
+//! Reads `vectors/forwarding.json`: servers, and frames with their expected results.
 #![allow(dead_code, reason = "each test uses some of it")]
 
 use std::collections::BTreeMap;
@@ -14,13 +14,13 @@ use zerocopy::FromBytes;
 
 use crate::forwarding_vectors::{Entrance, Leaves, Verdict, bytes, in_user_space, mac};
 
-/// The result of a frame in a form that is the same for each engine.
+/// The result of a frame, in the same form for all forwardings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
     pub verdict: Verdict,
-    /// The frame that left, empty where none did.
+    /// The frame that was sent; empty if there is none.
     pub frame: Vec<u8>,
-    /// Notices, their times set to 0.
+    /// Notices, with their times set to 0.
     pub notices: Vec<Notice>,
 }
 
@@ -170,13 +170,13 @@ impl Server {
         self.flows.iter().map(|flow| (flow.flow.flow(), flow.path.path()))
     }
 
-    /// The next hop whose hardware address a frame leaves with.
+    /// The next hop with the hardware address to which a frame was sent.
     fn hop_of(&self, frame: &[u8]) -> Option<NextHop> {
         let mut hops = self.next_hops().map(|(_, hop)| hop);
         hops.find(|hop| frame.get(6..12) == Some(&hop.own_mac))
     }
 
-    /// The content of its tables.
+    /// The contents of the server's tables.
     pub fn updates(&self) -> Vec<TableUpdate> {
         let next_hops = self.next_hops().map(|(nha, hop)| hop.update(nha));
         let routes = self.routes().map(|(to, path)| path.to(to.octets()));
@@ -185,7 +185,7 @@ impl Server {
         std::iter::once(self.config().update()).chain(updates).collect()
     }
 
-    /// This server's forwarding in user space, with the state of the kernel's maps.
+    /// This server's forwarding in user space, with the same state as the kernel's maps.
     pub fn software<F: Forwarding + Default>(&self) -> F {
         let mut software = F::default();
         for update in self.updates() {

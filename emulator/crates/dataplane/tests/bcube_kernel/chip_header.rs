@@ -1,12 +1,12 @@
-//! Frames of the vectors with ServerSwitch's header in place of BCube's own.
+//! Replaces BCube's own header by ServerSwitch's in frames of the vectors.
 
 use cubeyard_chip::bcube;
 
 const AT: usize = 14;
 const BCUBE_BYTES: usize = 36;
 
-/// The frame with the header of the paper's Fig. 5 for the same path, at the same place of it;
-/// frames without BCube's header as they are. Checksums that are wrong stay wrong.
+/// The frame with the header of the paper's Fig. 5, for the same path and the same position on it.
+/// Frames without BCube's header are unchanged. Wrong checksums stay wrong.
 pub fn of(mut frame: Vec<u8>) -> Vec<u8> {
     let Some(&header) = frame
         .get(AT..)

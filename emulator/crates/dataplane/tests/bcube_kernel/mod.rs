@@ -21,7 +21,7 @@ use crate::forwarding_vectors::Entrance;
 use crate::kernel_run::{self, map};
 use crate::kernel_tables::Tables;
 
-/// The chip without a protocol around it.
+/// Program of the chip alone, without a protocol.
 const CHIP_ALONE: &str = "serverswitch_chip";
 
 /// The programs of one server, in the kernel.
@@ -40,8 +40,8 @@ impl FastPath {
         FastPath::with(server, tables, programs)
     }
 
-    /// The same with the chip alone: the kernel takes a second of a processor to verify each
-    /// program that has the chip.
+    /// Loads only the chip's program: the kernel takes a second of a processor to verify each
+    /// program that contains the chip.
     pub fn load_chip(server: &Server) -> Option<FastPath> {
         FastPath::with(server, Tables::of(&ENTRY, CHIP), [CHIP_ALONE])
     }
@@ -71,7 +71,7 @@ impl FastPath {
         ports.set(port, LOOPBACK, 0).unwrap();
     }
 
-    /// Gives a port an interface that frames can go out by.
+    /// Gives a port an interface through which frames can be sent.
     pub fn lead_out(&mut self, port: u32) {
         const SOME: u32 = 77;
         let mut ports: Array<_, u32> = map(&mut self.ebpf, "ports");
@@ -109,7 +109,7 @@ impl FastPath {
         (0..COUNTERS as u32).map(of_all).collect()
     }
 
-    /// Copies that the CPU has got, by the port that they were for.
+    /// Copies for the CPU, each with the CPU's port.
     pub fn punts(&mut self) -> Vec<(u8, Vec<u8>)> {
         let mut ring: RingBuf<_> = map(&mut self.ebpf, "punts");
         std::iter::from_fn(|| {
@@ -121,8 +121,8 @@ impl FastPath {
         .collect()
     }
 
-    /// Packets that programs of users have got whole: those lost before, the CPU's port, and the
-    /// bytes.
+    /// Packets for users' programs that the kernel did not split: number of packets lost before,
+    /// the CPU's port, and the bytes.
     pub fn whole_packets(&mut self) -> Vec<(u64, u8, Vec<u8>)> {
         let mut ring: RingBuf<_> = map(&mut self.ebpf, "packets");
         std::iter::from_fn(|| {
@@ -134,7 +134,7 @@ impl FastPath {
         .collect()
     }
 
-    /// The same for packets that the kernel carries as one, with their part headers.
+    /// Packets for users' programs that the kernel carries as one, with their heads.
     pub fn parts(&mut self) -> Vec<(PacketHead, Vec<u8>)> {
         let mut ring: RingBuf<_> = map(&mut self.ebpf, "packets");
         std::iter::from_fn(|| {
@@ -145,18 +145,18 @@ impl FastPath {
         .collect()
     }
 
-    /// Gives the chip alone several packets in one, each with `data_bytes` bytes of data.
+    /// Passes several packets in one to the chip, each with `data_bytes` bytes of data.
     pub fn run_chip_on_several(&mut self, frame: &[u8], data_bytes: u32, packets: u32) -> u32 {
         kernel_run::run_several(&mut self.ebpf, CHIP_ALONE, frame, data_bytes, packets)
     }
 
-    /// Packets that they have lost.
+    /// Number of lost packets for users' programs.
     pub fn lost_packets(&mut self) -> u64 {
         let side: Array<_, [u8; 24]> = map(&mut self.ebpf, "cpu");
         CpuSide::read_from_bytes(&side.get(&0, 0).unwrap()).unwrap().lost
     }
 
-    /// Lets the CPU have as many copies as after silence.
+    /// Resets the rate limit of copies for the CPU, as after silence.
     pub fn forget_punts(&mut self) {
         let mut limits: Array<_, u64> = map(&mut self.ebpf, "limits");
         limits.set(0, 0, 0).unwrap();
@@ -199,7 +199,7 @@ impl FastPath {
         .collect()
     }
 
-    /// Forgets the flows seen and the events sent, as if the server were new.
+    /// Resets flows and events, as if the server were new.
     pub fn forget(&mut self) {
         let mut counts: HashMap<_, [u8; 16], [u8; 24]> = map(&mut self.ebpf, "flow_counts");
         let seen: Vec<[u8; 16]> = counts.keys().map(Result::unwrap).collect();

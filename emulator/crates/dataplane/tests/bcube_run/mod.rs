@@ -1,4 +1,5 @@
-//! A run of BCube(n, k), or of a slice of it, as the fabric describes it to its servers.
+//! A run of BCube(n, k), or of a slice of it, in the form in which the fabric describes it to
+//! servers.
 
 #![allow(clippy::unwrap_used)]
 

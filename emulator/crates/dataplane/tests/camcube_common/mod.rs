@@ -1,4 +1,4 @@
-//! `vectors/camcube/forwarding.json`, read: servers, and frames with what must become of them.
+//! Reads `vectors/camcube/forwarding.json`: servers, and frames with their expected results.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -11,8 +11,8 @@ use serde::Deserialize;
 
 use crate::forwarding_vectors::{Entrance, Leaves, Verdict, bytes, in_user_space, mac};
 
-/// The result of a frame in a form that is the same for each forwarding: the frame that left, empty
-/// if none did.
+/// The result of a frame, in the same form for all forwardings. The frame is empty if none was
+/// sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
     pub verdict: Verdict,
@@ -101,7 +101,7 @@ impl Server {
         })
     }
 
-    /// The entries of its tables, as the fabric would write them.
+    /// The entries of the server's tables, as the fabric writes them.
     pub fn entries(&self) -> Vec<TableUpdate> {
         let next_hops = self.next_hops().map(|(port, hop)| hop.update(port));
         let ways = self.ways.iter().map(|way| {
@@ -118,14 +118,14 @@ impl Server {
             .collect()
     }
 
-    /// The port whose hardware address a frame leaves with.
+    /// The port with the hardware address to which a frame was sent.
     fn port_of(&self, frame: &[u8]) -> Option<u8> {
         let mut hops = self.next_hops();
         hops.find(|(_, hop)| frame.get(6..12) == Some(&hop.own_mac))
             .map(|(port, _)| port)
     }
 
-    /// This server's forwarding in user space, with the state of the kernel's maps.
+    /// This server's forwarding in user space, with the same state as the kernel's maps.
     pub fn software(&self) -> SoftwareForwarding {
         let mut software = SoftwareForwarding::default();
         for update in self.entries() {

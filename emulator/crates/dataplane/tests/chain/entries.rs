@@ -1,5 +1,5 @@
-//! The content of each protocol's tables at a server of a chain: itself, its neighbours, and all
-//! servers behind them.
+//! The contents of each protocol's tables at a server of a chain: the server, its neighbours, and
+//! all servers beyond them.
 
 use cubeyard_dataplane::address::{port_mac, virtual_ip, vnic_mac};
 use cubeyard_dataplane::bcube::nha::Nha;
@@ -9,22 +9,22 @@ use cubeyard_dataplane::{bcube, camcube, dcell};
 
 use super::{BACK, ON};
 
-/// Reroutes of a new DCell packet, as the paper has it.
+/// Local reroutes of a new DCell packet, as in the paper.
 const RETRIES: u8 = 5;
-/// The value for 100 Gb/s, so that a CamCube port's clock is never late.
+/// The time per byte at 100 Gb/s, so fast that the clock of a CamCube port is never late.
 const PICOS_PER_BYTE: u32 = 80;
 
-/// A server's place in a chain, and its interfaces.
+/// A server's position in a chain, with its interfaces.
 pub struct Place {
     pub own: u32,
     pub servers: u32,
     pub mtu: u32,
     pub vnic_ifindex: u32,
-    /// By port, [`BACK`] and [`ON`]; `None` at the ends.
+    /// By port, [`BACK`] and [`ON`]; `None` at the ends of the chain.
     pub ifindices: [Option<u32>; 2],
 }
 
-/// A cable of a server.
+/// A cable of a server, at one of its ports.
 struct Cable {
     port: u8,
     ifindex: u32,
@@ -49,7 +49,7 @@ impl Place {
         })
     }
 
-    /// All other servers, with the port towards each and the hops to it.
+    /// All other servers, each with the port towards it and the number of hops.
     fn others(&self) -> impl Iterator<Item = (u32, u8, u32)> {
         let own = self.own;
         let others = (0..self.servers).filter(move |&other| other != own);
@@ -74,7 +74,7 @@ impl Place {
         [config.update()].into_iter().chain(hops).chain(paths).collect()
     }
 
-    /// The neighbours, all of them alive.
+    /// The entries of the neighbours, which are all alive.
     pub fn bcube_hops(&self) -> impl Iterator<Item = (Nha, bcube::tables::NextHop)> {
         self.cables().map(|cable| {
             let hop = bcube::tables::NextHop {
@@ -123,7 +123,7 @@ impl Place {
         [config.update()].into_iter().chain(hops).chain(routes).collect()
     }
 
-    /// The servers as a torus of one row, whose packets take the disjoint paths of the TCP/IP
+    /// Entries for a torus with a single row, whose packets take the disjoint paths of the TCP/IP
     /// service.
     pub fn camcube(&self) -> Vec<TableUpdate> {
         use camcube::tables::{Config, DISJOINT_PATHS, NO_PORT, NextHop, PORTS, Way};
@@ -169,7 +169,7 @@ fn nha(port: u8) -> Nha {
     }
 }
 
-/// The neighbour behind a server.
+/// The next-hop byte of the next server.
 pub fn nha_on() -> Nha {
     Nha::new(ON.into(), 1).unwrap()
 }

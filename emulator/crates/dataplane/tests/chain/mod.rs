@@ -2,7 +2,7 @@
 //! with a protocol's fast path or, for comparison, the kernel's IPv4 forwarding. The namespaces
 //! belong to threads and vanish with them.
 
-#![allow(clippy::unwrap_used, dead_code)] // the tests use one part of it, the benchmark another
+#![allow(clippy::unwrap_used, dead_code)] // tests and benchmark each use a part of it
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -30,7 +30,7 @@ use nix::sched::{CloneFlags, CpuSet, sched_setaffinity, unshare};
 use nix::unistd::{Pid, gettid};
 use zerocopy::{FromBytes, IntoBytes};
 
-/// Levels of the two cables of a server: to the one before it, and to the one behind it.
+/// Levels of a server's two cables: to the previous server, and to the next one.
 const BACK: u8 = 0;
 const ON: u8 = 1;
 const PORT: u16 = 5201;
@@ -38,7 +38,7 @@ const BLOCK_BYTES: usize = 256 * 1024;
 
 type Work = Box<dyn FnOnce() + Send>;
 
-/// A network namespace, and the thread that lives in it.
+/// A network namespace, with the thread that lives in it.
 pub struct Namespace {
     thread: Pid,
     work: mpsc::Sender<Work>,
@@ -72,16 +72,16 @@ impl Namespace {
         }
     }
 
-    /// Begins work inside the namespace; its result comes by the channel.
+    /// Starts work inside the namespace; its result arrives through the channel.
     pub fn start<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> mpsc::Receiver<T> {
         let (done, result) = mpsc::channel();
-        // Nobody may be waiting for the result any more; that is theirs to decide.
+        // The receiver may have been dropped; then the result is not needed.
         let work: Work = Box::new(move || drop(done.send(work())));
         self.work.send(work).expect("the namespace's thread lives");
         result
     }
 
-    /// Does work inside the namespace.
+    /// Does work inside the namespace, and waits for it.
     pub fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> T {
         self.start(work).recv().expect("work in the namespace ends well")
     }
@@ -101,7 +101,7 @@ impl Namespace {
         self.run(move || std::fs::write(format!("/proc/sys/net/{setting}"), value).expect(setting));
     }
 
-    /// Has the namespace's thread run on one CPU.
+    /// Pins the namespace's thread to one CPU.
     pub fn pin(&self, cpu: usize) {
         self.run(move || {
             let mut only = CpuSet::new();
@@ -136,14 +136,14 @@ impl Dataplane {
     }
 }
 
-/// A `Traffic` as the numbers it is made of.
+/// A `Traffic` as an array of numbers.
 type TrafficWords = [u64; size_of::<Traffic>() / size_of::<u64>()];
 
 /// One server of a chain.
 pub struct Server {
     pub namespace: Namespace,
     ebpf: Option<(Ebpf, Tables)>,
-    /// BCube's neighbour behind this server.
+    /// BCube's entry for the next server.
     next: NextHop,
 }
 
@@ -163,7 +163,7 @@ impl Server {
         Traffic::read_from_bytes(sum.as_bytes()).unwrap()
     }
 
-    /// The reasons for which the fast path has dropped packets, with how many.
+    /// Number of packets that the fast path has dropped, by reason.
     pub fn drops(&mut self) -> Vec<(DropReason, u64)> {
         let drops: PerCpuArray<_, u64> = self.map("drops");
         let count = |reason: &DropReason| drops.get(&(reason.index() as u32), 0).unwrap().iter().sum();
@@ -176,14 +176,14 @@ impl Server {
         std::iter::from_fn(|| Some(Notice::read_from_bytes(&ring.next()?).unwrap())).collect()
     }
 
-    /// Marks BCube's neighbour behind this server alive or dead.
+    /// Marks the next server as alive or dead in BCube's table.
     pub fn set_next_up(&mut self, up: bool) {
         self.next.up = up.into();
         let update = self.next.update(nha_on());
         self.apply(&update);
     }
 
-    /// Commits a program to the server's chip, while packets go by the one before.
+    /// Commits a program to the server's chip, while packets use the previous one.
     pub fn set_program(&mut self, text: &str) {
         let (ebpf, tables) = self.ebpf.as_mut().expect("a server with a chip");
         tables.set_program(ebpf, text);
@@ -196,15 +196,15 @@ impl Server {
     }
 }
 
-/// Servers `0..n`, each joined to the next.
+/// A chain of servers `0..n`.
 pub struct Chain {
     pub servers: Vec<Server>,
     dataplane: Dataplane,
 }
 
 impl Chain {
-    /// A chain of `servers`, its cables with an MTU of `mtu` bytes. `None` where we may not make
-    /// namespaces.
+    /// Makes a chain of `servers` whose cables have this MTU. `None` without the privilege to
+    /// create namespaces.
     pub fn new(servers: u32, dataplane: Dataplane, mtu: u32) -> Option<Chain> {
         let servers = (0..servers).map(|_| {
             let namespace = Namespace::new()?;
@@ -268,7 +268,7 @@ impl Chain {
         }
     }
 
-    /// Kernel IPv4: a network a cable, and routes to all others.
+    /// Sets up the kernel's IPv4 forwarding: a network per cable, and routes to all others.
     fn route(&self) {
         let last = self.servers.len() - 1;
         for (number, Server { namespace, .. }) in self.servers.iter().enumerate() {
@@ -290,7 +290,7 @@ impl Chain {
         }
     }
 
-    /// The fast path: a virtual NIC, the programs, and paths to all others.
+    /// Sets up the fast path: a virtual NIC, the programs, and paths to all other servers.
     fn load(&mut self, server: usize, entry: &ProtocolEntry, forwarding: &str, mtu: u32) {
         let (own, all) = (server as u32, self.servers.len() as u32);
         let ports = self.ports(server);
@@ -352,15 +352,15 @@ impl Chain {
 }
 
 fn attach(ebpf: &mut Ebpf, program: &str, interface: &str, place: TcAttachType) {
-    // Kernels before 6.6 need the qdisc; the others do without, and a second one is refused.
+    // Kernels before 6.6 need this qdisc. It may exist already, which is no error.
     drop(tc::qdisc_add_clsact(interface));
     let program: &mut SchedClassifier = ebpf.program_mut(program).unwrap().try_into().unwrap();
     program.load().unwrap();
     program.attach(interface, place).unwrap();
 }
 
-/// CPU time in nanoseconds of the thread at each end for some bytes over TCP. Without interrupt
-/// accounting, as in most kernels, it includes the cost of their packets on the way.
+/// CPU time of the thread at each end for a TCP transfer, in nanoseconds. In most kernels, which
+/// have no interrupt accounting, it includes the cost of their packets on the way.
 pub struct Transfer {
     pub received: Vec<u8>,
     pub cpu_nanos: u64,
@@ -403,7 +403,7 @@ pub fn send_over_tcp(chain: &Chain, blocks: usize, keep: bool) -> Transfer {
     }
 }
 
-/// Nanoseconds of CPU a byte, that of the kernel's packet thread on that CPU among them.
+/// CPU time per byte in nanoseconds, including that of the kernel's packet thread on that CPU.
 pub fn nanos_per_byte(chain: &Chain, blocks: usize) -> f64 {
     let before = kernel_thread_nanos();
     let transfer = send_over_tcp(chain, blocks, false);
@@ -411,7 +411,7 @@ pub fn nanos_per_byte(chain: &Chain, blocks: usize) -> f64 {
     nanos as f64 / (blocks * block(0).len()) as f64
 }
 
-/// The CPU time so far of the kernel's packet thread on CPU 0.
+/// CPU time of the kernel's packet thread on CPU 0 so far.
 fn kernel_thread_nanos() -> u64 {
     let processes = std::fs::read_dir("/proc").unwrap().map_while(Result::ok);
     let thread = processes
@@ -421,12 +421,12 @@ fn kernel_thread_nanos() -> u64 {
     stat.map_or(0, |stat| stat.split_whitespace().next().unwrap().parse().unwrap())
 }
 
-/// Block `number` of the data.
+/// The block of test data with this number.
 pub fn block(number: usize) -> Vec<u8> {
     vec![number as u8; BLOCK_BYTES]
 }
 
-/// The CPU time so far of the current thread.
+/// CPU time of the current thread so far.
 pub fn cpu_nanos() -> u64 {
     let stat = std::fs::read_to_string("/proc/thread-self/schedstat").expect("the kernel tells run times");
     stat.split_whitespace()

@@ -1,14 +1,14 @@
-//! Frames of the vectors, damaged.
+//! Damages frames of the vectors.
 
 use proptest::prelude::*;
 
-/// A frame of the vectors with some bytes changed, cut or padded.
+/// A damage: changed bytes, and a new length of the frame.
 #[derive(Clone, Debug)]
 pub struct Damage {
     pub case: prop::sample::Index,
     pub changes: Vec<(prop::sample::Index, u8)>,
     pub length: Option<usize>,
-    /// Makes the header's checksum right again, so that the damage gets past it.
+    /// Whether to correct the header's checksum afterwards, so that the damage passes that check.
     pub repaired: bool,
 }
 
@@ -26,7 +26,7 @@ pub fn damage() -> impl Strategy<Value = Damage> {
 }
 
 impl Damage {
-    /// The damaged frame, whose IP header has `header` bytes.
+    /// Applies the damage to a frame whose IP header has `header` bytes.
     pub fn apply(&self, mut frame: Vec<u8>, header: usize) -> Vec<u8> {
         for (at, value) in &self.changes {
             // Most relevant bytes are among the first 80.

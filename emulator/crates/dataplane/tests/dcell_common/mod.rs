@@ -1,4 +1,4 @@
-//! The vectors of `vectors/dcell/forwarding.json`, and the forwarding in user space run on them.
+//! Reads `vectors/dcell/forwarding.json`, and runs its frames through the forwarding in user space.
 
 #![allow(clippy::unwrap_used, dead_code, reason = "each test uses its part of it")]
 
@@ -20,9 +20,9 @@ use crate::forwarding_vectors::{Entrance, Leaves, Verdict, bytes, in_user_space,
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
     pub verdict: Verdict,
-    /// The frame as it left, empty where none did.
+    /// The frame that was sent; empty if there is none.
     pub frame: Vec<u8>,
-    /// Notices, their times set to 0.
+    /// Notices, with their times set to 0.
     pub notices: Vec<Notice>,
 }
 
@@ -147,14 +147,14 @@ impl Server {
         })
     }
 
-    /// The port whose hardware address a frame leaves with.
+    /// The port with the hardware address to which a frame was sent.
     fn port_of(&self, frame: &[u8]) -> Option<u8> {
         let mut hops = self.next_hops();
         hops.find(|(_, hop)| frame.get(6..12) == Some(&hop.own_mac))
             .map(|(_, hop)| hop.port)
     }
 
-    /// This server's forwarding in user space, with the state of the kernel's maps.
+    /// This server's forwarding in user space, with the same state as the kernel's maps.
     pub fn software(&self) -> SoftwareForwarding {
         let mut software = SoftwareForwarding::default();
         let next_hops = self.next_hops().map(|(number, hop)| hop.update(number));

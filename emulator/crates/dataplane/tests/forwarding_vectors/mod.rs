@@ -1,5 +1,5 @@
-//! The common format of all protocols' vectors for frames, and how a forwarding in user space is
-//! checked against them.
+//! The common format of frame vectors for all protocols, and the comparison of a forwarding in user
+//! space with them.
 #![allow(dead_code, reason = "each test uses some of it")]
 
 use std::time::Duration;
@@ -11,7 +11,7 @@ use serde::Deserialize;
 /// The result of a frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Sent by a port, which the hardware address in the frame identifies.
+    /// Sent by a port, which the frame's hardware address identifies.
     Send,
     Deliver,
     Pass,
@@ -32,7 +32,7 @@ pub enum Entrance {
 #[serde(deny_unknown_fields)]
 pub struct Leaves {
     drop: Option<String>,
-    /// The port that it leaves by, by the number that its room has for it.
+    /// The port by which it is sent, as a number in the protocol's own numbering.
     send: Option<u32>,
     frame: Option<String>,
     deliver: Option<String>,
@@ -41,8 +41,8 @@ pub struct Leaves {
 }
 
 impl Leaves {
-    /// The verdict, and the frame that leaves, empty where none does. `port_of` has the port of a
-    /// frame's hardware address.
+    /// The verdict with the sent frame, which is empty if there is none. `port_of` returns the port
+    /// of a frame's hardware address.
     pub fn outcome(&self, case: &str, port_of: impl Fn(&[u8]) -> Option<u32>) -> (Verdict, Vec<u8>) {
         match self {
             Leaves {
@@ -93,7 +93,7 @@ pub fn in_user_space(
     }
 }
 
-/// The bytes of hexadecimal digits.
+/// Decodes hexadecimal digits.
 pub fn bytes(hex: &str) -> Vec<u8> {
     let digits = hex.as_bytes().chunks(2);
     digits

@@ -1,8 +1,8 @@
-//! Reads the constants and the stated sizes of structs out of a header in C.
+//! Reads constants and sizes of structs from a header in C.
 
 use std::collections::BTreeMap;
 
-/// `#define NAME number` and `NAME = number,` of a header.
+/// The constants `#define NAME number` and `NAME = number,` of a header.
 pub fn constants(header: &'static str) -> BTreeMap<&'static str, u64> {
     let constant = |line: &'static str| {
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -22,7 +22,7 @@ fn parse(number: &str) -> Option<u64> {
     }
 }
 
-/// The sizes that a header's `_Static_assert`s state.
+/// The sizes of structs in a header's `_Static_assert`s.
 pub fn sizes(header: &'static str) -> BTreeMap<&'static str, usize> {
     let size = |line: &'static str| {
         let rest = line.strip_prefix("_Static_assert(sizeof(struct ")?;

@@ -14,7 +14,8 @@ pub const TC_ACT_SHOT: u32 = 2;
 pub const TC_ACT_REDIRECT: u32 = 7;
 const LONGEST: usize = 16 * 1024;
 
-/// `BPF_PROG_TEST_RUN` refuses frames without a whole IP header: those are for user space alone.
+/// `BPF_PROG_TEST_RUN` refuses frames without a complete IP header, so only user space can be
+/// tested with them.
 pub fn can_run(frame: &[u8]) -> bool {
     let ipv6 = frame.get(12..14) == Some(&[0x86, 0xdd]);
     frame.len() >= if ipv6 { 54 } else { 34 }
@@ -52,9 +53,9 @@ pub fn run_raw(ebpf: &mut Ebpf, name: &str, frame: &[u8]) -> (u32, Vec<u8>) {
     (result.return_value, out)
 }
 
-/// Runs a program on a frame that is several packets in one, and gives what TC is to do.
+/// Runs a program on a frame that consists of several packets; returns TC's verdict.
 pub fn run_several(ebpf: &mut Ebpf, name: &str, frame: &[u8], data_bytes: u32, packets: u32) -> u32 {
-    // Places in `struct __sk_buff` [linux/bpf.h].
+    // Offsets in `struct __sk_buff` [linux/bpf.h].
     const SEGMENTS: usize = 164;
     const SIZE: usize = 176;
     let mut context = [0_u8; 192];
@@ -68,8 +69,8 @@ pub fn run_several(ebpf: &mut Ebpf, name: &str, frame: &[u8], data_bytes: u32, p
     program(ebpf, name).test_run(options).unwrap().return_value
 }
 
-/// The verdict of a forwarding's program on a frame, for a server whose virtual NIC has that
-/// address, and the frame that leaves, empty if none does.
+/// The verdict of a forwarding's program on a frame, and the sent frame, which is empty if there is
+/// none. `vnic_mac` is the address of the server's virtual NIC.
 pub fn run(ebpf: &mut Ebpf, name: &str, frame: &[u8], vnic_mac: [u8; 6]) -> (Verdict, Vec<u8>) {
     let before = drops(ebpf);
     let (action, out) = run_raw(ebpf, name, frame);

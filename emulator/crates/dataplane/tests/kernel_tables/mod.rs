@@ -1,4 +1,4 @@
-//! The tables of a protocol's forwarding in the kernel, filled by updates as a run fills them.
+//! The tables of a protocol's forwarding in the kernel, filled by updates as in a run.
 
 use aya::Ebpf;
 use aya::maps::lpm_trie::{Key, LpmTrie};
@@ -7,11 +7,11 @@ use cubeyard_dataplane::catalog::{ForwardingKind, ProtocolEntry};
 use cubeyard_dataplane::object::{KernelObject, Translate};
 use cubeyard_dataplane::tables::{TableKind, TableSchema, TableUpdate};
 
-/// The object of a forwarding, and the translation that updates its own tables.
+/// The tables of a forwarding, and the translation that updates the object's own tables.
 #[derive(Debug)]
 pub struct Tables {
     pub object: KernelObject,
-    /// Those of the protocol.
+    /// Schemas of the protocol's tables.
     schemas: &'static [TableSchema],
     translation: Option<Box<dyn Translate>>,
 }
@@ -29,7 +29,7 @@ impl Tables {
         }
     }
 
-    /// Writes an entry of the protocol's tables, and all entries derived from it.
+    /// Writes an entry of the protocol's tables, with all entries derived from it.
     pub fn apply(&mut self, ebpf: &mut Ebpf, update: &TableUpdate) {
         let updates = match &mut self.translation {
             Some(translation) => translation.translate(update, &|_, _| None).unwrap(),
@@ -38,7 +38,7 @@ impl Tables {
         updates.iter().for_each(|update| self.write(ebpf, update));
     }
 
-    /// Commits a program of a user's to the chip that the object is.
+    /// Commits a user's program to the object, which is a chip.
     #[allow(dead_code, reason = "benches commit none")]
     pub fn set_program(&mut self, ebpf: &mut Ebpf, text: &str) {
         let translation = self.translation.as_mut().expect("an object with a chip");
