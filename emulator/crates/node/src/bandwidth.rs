@@ -5,21 +5,21 @@ use std::time::Duration;
 
 use cubeyard_dataplane::protocol::Time;
 
-/// Counters of this process's own network namespace.
+/// The kernel's counters of this process's network namespace.
 const COUNTERS: &str = "/proc/self/net/dev";
-/// Looks within the time over which a load is smoothed.
+/// How often counters are read within the time over which a load is smoothed.
 const LOOKS: u32 = 5;
 
-/// Bytes that an interface has carried.
+/// Bytes that an interface has transferred.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// To us.
+    /// Bytes that it received.
     pub received: u64,
-    /// From us.
+    /// Bytes that it sent.
     pub sent: u64,
 }
 
-/// A port's rate in each direction, smoothed.
+/// Smoothed rates of a port in both directions.
 #[derive(Clone, Debug)]
 struct Meter {
     port: u8,
@@ -33,11 +33,11 @@ struct Meter {
 /// The free capacity of a port's link.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Available {
-    /// The port.
+    /// Number of the port.
     pub port: u8,
-    /// From us.
+    /// Free rate from this server.
     pub out_bits_per_sec: f64,
-    /// To us.
+    /// Free rate to this server.
     pub in_bits_per_sec: f64,
 }
 
@@ -68,8 +68,7 @@ impl Meters {
         }
     }
 
-    /// Resets all rates to free. After the last traffic ends, old measurements do not predict
-    /// anything.
+    /// Resets all ports to free. Once the last traffic has ended, old measurements predict nothing.
     pub fn forget(&mut self) -> Vec<Available> {
         let all_free = |meter: &mut Meter| {
             (meter.in_bits_per_sec, meter.out_bits_per_sec) = (0.0, 0.0);
@@ -83,19 +82,19 @@ impl Meters {
         self.meters.iter_mut().map(all_free).collect()
     }
 
-    /// A port's link carries this each way from now on.
+    /// Sets the rate of a port's link in each direction.
     pub fn set_rate(&mut self, port: u8, rate_bits_per_sec: f64) {
         for meter in self.meters.iter_mut().filter(|meter| meter.port == port) {
             meter.rate_bits_per_sec = rate_bits_per_sec;
         }
     }
 
-    /// When to look again.
+    /// When the counters must be read next.
     pub fn next_timeout(&self) -> Time {
         self.last_at + self.memory / LOOKS
     }
 
-    /// Looks at the kernel's counters.
+    /// Reads the kernel's counters; returns the free rates.
     pub fn look(&mut self, now: Time) -> Vec<Available> {
         let text = std::fs::read_to_string(COUNTERS).unwrap_or_default();
         self.take(now, &read_counters(&text))
@@ -111,7 +110,7 @@ impl Meters {
                 continue;
             };
             if let Some(last) = meter.last.filter(|_| elapsed_secs > 0.0) {
-                // A counter that went back belongs to a new interface of the old name.
+                // A counter that decreased belongs to a new interface with the same name.
                 let per_sec = |now: u64, before: u64| now.saturating_sub(before) as f64 * 8.0 / elapsed_secs;
                 let smooth = |old: f64, new: f64| kept * old + (1.0 - kept) * new;
                 meter.in_bits_per_sec =
@@ -129,7 +128,7 @@ impl Meters {
     }
 }
 
-/// The lines `name: received_bytes … sent_bytes …` of the kernel's table.
+/// Parses the lines `name: received_bytes … sent_bytes …` of the kernel's table.
 fn read_counters(text: &str) -> BTreeMap<&str, Counters> {
     let read_line = |line| -> Option<(&str, Counters)> {
         let (name, columns) = str::split_once(line, ':')?;
@@ -172,7 +171,7 @@ mod tests {
         let mut meters = Meters::new(100e6, &ports, MEMORY, Duration::ZERO);
         let mut available = Vec::new();
         for tick in 1u64..=40 {
-            // 1 MB each 200 ms out is 40 Mb/s; in is idle.
+            // Sent: 1 MB in 200 ms are 40 Mb/s. Received: nothing.
             let counters = Counters {
                 received: 7,
                 sent: tick * 1_000_000,

@@ -1,4 +1,4 @@
-//! Whether ports have a carrier, from the kernel's news of its interfaces (rtnetlink).
+//! Carriers of ports, from the kernel's messages about its interfaces (rtnetlink).
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
@@ -11,24 +11,24 @@ use nix::sys::socket::{
 const HEADER_BYTES: usize = 16;
 const LINK_BYTES: usize = 16;
 const ATTRIBUTE_BYTES: usize = 4;
-/// More than the kernel sends at once.
+/// Size of the buffer, larger than any datagram of the kernel.
 const BUFFER_BYTES: usize = 32 * 1024;
 
-/// A message of the kernel on an interface.
+/// A message of the kernel about an interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkNews {
-    /// The interface's name.
+    /// Name of the interface.
     pub name: String,
-    /// Whether it is up and has a carrier.
+    /// Whether the interface is up and has a carrier.
     pub carrier: bool,
 }
 
-/// The socket that news come by.
+/// The socket that receives messages about interfaces.
 #[derive(Debug)]
 pub struct CarrierWatch(OwnedFd);
 
 impl CarrierWatch {
-    /// Starts to listen, and requests the current state.
+    /// Starts to receive messages, and requests the current state.
     pub fn new() -> nix::Result<CarrierWatch> {
         let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
         let fd = socket(
@@ -85,7 +85,7 @@ fn short(bytes: &[u8], at: usize) -> Option<u16> {
     two.try_into().ok().map(u16::from_ne_bytes)
 }
 
-/// The links in a datagram of rtnetlink messages; incomplete messages are skipped.
+/// Parses the links in a datagram of rtnetlink messages; skips incomplete messages.
 fn read_news(mut bytes: &[u8]) -> Vec<LinkNews> {
     let mut news = Vec::new();
     while let (Some(length), Some(kind)) = (number(bytes, 0), short(bytes, 4)) {

@@ -20,22 +20,23 @@ use cubeyard_messages::limits::CHIP_PART_BYTES;
 use crate::clock::now;
 use crate::poller::{Interest, Poller, Token};
 
-/// Maximum number of connected programs; further ones are disconnected.
+/// Maximum number of connected programs; further connections are closed.
 const MOST_PROGRAMS: usize = 16;
-/// Unread answers and packets of a program. Above this, its requests wait and packets for it are
-/// dropped.
+/// Limit for unread answers and packets of a program. Above it, the program's requests wait, and
+/// packets for it are dropped.
 const SLOW_BYTES: usize = 256 * 1024;
-/// Bytes read at once.
+/// Maximum number of bytes per read.
 const READ_BYTES: usize = 16 * 1024;
-/// Time for each unit of cost, which is about a microsecond: programs get a tenth of a core.
+/// Time that each unit of cost takes from the programs' share. A unit is about a microsecond, so
+/// programs get a tenth of a core.
 const NANOS_PER_COST: u64 = 10_000;
-/// Time by which programs may exceed their share.
+/// Time by which programs may temporarily exceed their share.
 const BURST: Duration = Duration::from_millis(200);
 
 /// A server's chip, in the kernel or in this process.
 pub trait ServerChip {
-    /// Carries out a request, a message without its length; `None` where the answer comes later
-    /// ([`ChipServer::on_called`]).
+    /// Carries out a request, given without its length prefix. Returns `None` if the answer comes
+    /// later ([`ChipServer::on_called`]).
     fn call(
         &mut self,
         asker: u32,
@@ -44,43 +45,43 @@ pub trait ServerChip {
         limits: &Limits,
     ) -> Option<Answered>;
 
-    /// The next packet for users' programs, and the CPU port that it came by.
+    /// The next packet for users' programs, with the CPU port at which it arrived.
     fn next_punt(&mut self) -> Option<(u8, Vec<u8>)>;
 
-    /// Packets for users' programs that were lost before they arrived here, and packets of programs
-    /// that were lost on their way out.
+    /// Number of lost packets: those for users' programs that were lost before they arrived here,
+    /// and those of programs that were lost on their way out.
     fn lost_punts(&mut self) -> u64;
 }
 
-/// A program that is connected.
+/// A connected program.
 #[derive(Debug)]
 struct Program {
     stream: UnixStream,
     session: Session,
     input: Vec<u8>,
     unsent: Vec<u8>,
-    /// Whether a request is still unanswered; the next one waits.
+    /// Whether a request is still unanswered; then the next one waits.
     waits: bool,
-    /// Packets dropped because the program read too slowly.
+    /// Packets dropped because the program reads too slowly.
     lost: u64,
     /// Events that the poller waits for.
     interest: Interest,
 }
 
-/// The chip's side of all programs.
+/// The server for all programs that call the chip.
 #[derive(Debug)]
 pub struct ChipServer {
     listener: UnixListener,
     programs: BTreeMap<u32, Program>,
     latest: u32,
-    /// Session of the fabric, which makes requests for other callers.
+    /// Session of the fabric, which sends requests of other callers.
     fabric: Session,
     limits: Limits,
-    /// The time at which all requests so far are within the programs' share.
+    /// When the time of all requests so far is used up at the programs' share.
     due: Time,
 }
 
-/// What to do with a program's connection.
+/// What to do next with a program's connection.
 #[derive(PartialEq, Eq)]
 enum Then {
     Stays,
@@ -88,8 +89,9 @@ enum Then {
 }
 
 impl ChipServer {
-    /// Listens at the socket that the fabric has handed over. A pod's node gets none: it listens at
-    /// `@NAME-chip` in its network namespace, for `@NAME` of the fabric. Errors: a sentence.
+    /// Listens at the socket that the fabric has handed over. A pod's node gets no socket: if the
+    /// fabric's is `@NAME`, it listens at `@NAME-chip` in its network namespace. Errors: a sentence
+    /// for the user.
     pub fn open(
         handed: Option<OwnedFd>,
         fabric: &Path,
@@ -127,7 +129,7 @@ impl ChipServer {
         })
     }
 
-    /// When waiting programs may continue; `None` while none waits.
+    /// When waiting programs may continue; `None` if none waits.
     pub fn next_timeout(&self) -> Option<Time> {
         self.is_ahead(now()).then(|| self.due - BURST)
     }
@@ -136,7 +138,7 @@ impl ChipServer {
         self.due > now + BURST
     }
 
-    /// A program knocks.
+    /// Accepts a connecting program.
     pub fn on_knock(&mut self, poller: &Poller) {
         while let Ok((stream, _)) = self.listener.accept() {
             let id = self.latest.wrapping_add(1);
@@ -168,7 +170,7 @@ impl ChipServer {
         let Some(program) = self.programs.get_mut(&id) else {
             return;
         };
-        // Without interest in events, the only possible event is the end of the connection.
+        // Without interest in other events, an event can only be the end of the connection.
         let gone = program.interest == Interest::NONE;
         if gone || program.read() == Then::Goes || self.work(id, chip) == Then::Goes {
             self.programs.remove(&id);
@@ -178,7 +180,7 @@ impl ChipServer {
         self.wait_for(id, poller);
     }
 
-    /// Handles requests that waited for the programs' share of time.
+    /// Handles requests that were waiting for the programs' share of time.
     pub fn on_timeout(&mut self, chip: &mut dyn ServerChip, poller: &Poller) {
         if self.programs.is_empty() || self.is_ahead(now()) {
             return;
@@ -195,18 +197,17 @@ impl ChipServer {
         self.pass_on(chip, poller);
     }
 
-    /// A request of the fabric. Returns the answer without its length.
+    /// Handles a request of the fabric; returns the answer without its length prefix.
     pub fn on_fabric(&mut self, request: &[u8], chip: &mut dyn ServerChip, poller: &Poller) -> Vec<u8> {
-        // Requests that the chip itself would send to the fabric need not be sent: the fabric is
-        // the caller.
+        // The fabric is the caller, so requests that the chip would pass to the fabric need not be
+        // sent.
         let answered = chip.call(0, &mut self.fabric, request, &self.limits);
         self.pass_on(chip, poller);
         let bytes = answered.map_or_else(Vec::new, |answered| answered.bytes);
         bytes.get(4..).unwrap_or_default().to_vec()
     }
 
-    /// The answer to a request that could not be answered at once, and what it cost. A program that
-    /// has gone does not need it.
+    /// Handles a late answer to a request, with its cost. Drops it if the program has disconnected.
     pub fn on_called(
         &mut self,
         id: u32,
@@ -229,7 +230,7 @@ impl ChipServer {
         self.wait_for(id, poller);
     }
 
-    /// Passes packets for the CPU to all programs that listen.
+    /// Passes packets for the CPU to all subscribed programs.
     pub fn pass_on(&mut self, chip: &mut dyn ServerChip, poller: &Poller) {
         let mut told = Vec::new();
         while let Some((port, packet)) = chip.next_punt() {
@@ -260,8 +261,8 @@ impl ChipServer {
         }
     }
 
-    /// Answers received requests until the programs' share of time is used up, or unread answers
-    /// fill the buffer.
+    /// Answers received requests until the programs' share of time is used up, or the buffer is
+    /// full of unread answers.
     fn work(&mut self, id: u32, chip: &mut dyn ServerChip) -> Then {
         loop {
             let (ahead, Some(program)) = (self.is_ahead(now()), self.programs.get_mut(&id)) else {
@@ -299,18 +300,18 @@ impl ChipServer {
             (false, true) => Interest::WRITE,
             (false, false) => Interest::NONE,
         };
-        // It was added before, so it exists.
+        // The connection is registered, so this cannot fail.
         let _ = poller.modify(&program.stream, Token::ChipProgram(id), program.interest);
     }
 }
 
 impl Program {
-    /// Whether a whole request waits.
+    /// Whether a complete request is waiting.
     fn has_request(&self) -> bool {
         matches!(api::next_message(&self.input), Ok(Some(_)))
     }
 
-    /// Reads once, unless a whole request waits already.
+    /// Reads once, unless a complete request is waiting already.
     fn read(&mut self) -> Then {
         if self.has_request() {
             return Then::Stays;

@@ -1,5 +1,5 @@
-//! The socket by which users' programs send, which the fabric has opened: the node itself may not.
-//! `[man 7 packet]`
+//! The socket through which users' programs send. The fabric has opened it, since the node has no
+//! right to. `[man 7 packet]`
 #![allow(
     unsafe_code,
     reason = "no library has a safe way to name an interface to a packet socket"
@@ -10,22 +10,22 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use nix::errno::Errno;
 use nix::libc;
 
-/// A packet socket, by which frames are sent from any interface.
+/// A packet socket that sends frames from any interface.
 #[derive(Debug)]
 pub struct ChipSocket {
     fd: OwnedFd,
-    /// What the chip takes for the number of a CPU's port.
+    /// The current priority, which the chip interprets as the number of a CPU port.
     priority: Option<u8>,
 }
 
 impl ChipSocket {
-    /// Of the fabric's descriptor.
+    /// Takes over the fabric's descriptor.
     pub fn new(fd: OwnedFd) -> ChipSocket {
         ChipSocket { fd, priority: None }
     }
 
-    /// Sends a frame from an interface with a priority. Errors: `ENOBUFS` where the interface, or a
-    /// program at it, does not take it.
+    /// Sends a frame from an interface with a priority. Errors: `ENOBUFS` if the interface, or a
+    /// program attached to it, rejects the frame.
     pub fn send(&mut self, index: u32, priority: u8, frame: &[u8]) -> nix::Result<()> {
         if self.priority != Some(priority) {
             let value = libc::c_int::from(priority);
@@ -42,7 +42,7 @@ impl ChipSocket {
             Errno::result(set)?;
             self.priority = Some(priority);
         }
-        // SAFETY: all fields are integers, for which zero is a value.
+        // SAFETY: all fields are integers, for which zero is a valid value.
         let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
         address.sll_family = libc::AF_PACKET as u16;
         address.sll_ifindex = index as i32;

@@ -1,5 +1,5 @@
-//! TCP connections to a server's address, for components that serve clients there: services with a
-//! text protocol, and the values of a server that answers a workload's requests.
+//! TCP connections to a server's address, for services with a text protocol, and for the values of
+//! a server that answers a workload's requests.
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, Read, Write};
@@ -10,13 +10,13 @@ use cubeyard_dataplane::service::{ClientId, ServesClients};
 use crate::clock::now;
 use crate::poller::{Interest, Poller, Token};
 
-/// Connections at a time; further ones are closed at once.
+/// Maximum number of connections; further ones are closed.
 const MOST_CLIENTS: usize = 256;
-/// Bytes of a read, and reads of a client before other clients get their turn.
+/// Bytes per read, and reads of a client per turn.
 const READ_BYTES: usize = 64 * 1024;
 const TURN: usize = 4;
-/// Unread answers of a client. Above the first limit, the node stops reading from it; above the
-/// second, it closes the connection.
+/// Limits for the unread answers of a client. Above the first, the node stops reading from the
+/// client; above the second, it closes the connection.
 const SLOW_BYTES: usize = 256 * 1024;
 const STUCK_BYTES: usize = 16 << 20;
 
@@ -25,9 +25,9 @@ struct Connection {
     tcp_port: u16,
     stream: TcpStream,
     unsent: Vec<u8>,
-    /// Whether the client has closed its side.
+    /// Whether the client has closed its direction.
     ended: bool,
-    /// Whether it is closed once all is sent.
+    /// Whether to close the connection once everything is sent.
     closing: bool,
 }
 
@@ -40,7 +40,7 @@ pub struct Clients {
 }
 
 impl Clients {
-    /// Listens at the ports of what serves clients. Errors name the address.
+    /// Listens at the TCP ports of `services`. Errors name the address.
     pub fn open(poller: &Poller, services: &dyn ServesClients, ip: Ipv4Addr) -> io::Result<Clients> {
         let mut listeners = Vec::new();
         for port in services.tcp_ports() {
@@ -62,7 +62,7 @@ impl Clients {
         })
     }
 
-    /// Clients knock at a listener.
+    /// Accepts connecting clients of a listener.
     pub fn on_knock(&mut self, index: usize, poller: &Poller) {
         let Some((tcp_port, listener)) = self.listeners.get(index) else {
             return;
@@ -86,7 +86,7 @@ impl Clients {
         }
     }
 
-    /// A client has sent something, or has room.
+    /// Handles data of a client, or free space for answers to it.
     pub fn on_ready(&mut self, id: ClientId, services: &mut dyn ServesClients, poller: &Poller) {
         let Some(connection) = self.connections.get_mut(&id) else {
             return;
@@ -135,7 +135,7 @@ impl Clients {
         }
     }
 
-    /// Sends what there is room for; whether the connection was lost over it.
+    /// Sends as much as the socket accepts; returns whether the connection was lost.
     fn flush(&mut self, id: ClientId, poller: &Poller) -> bool {
         let Some(connection) = self.connections.get_mut(&id) else {
             return false;
@@ -164,7 +164,7 @@ impl Clients {
             (false, true) => Interest::WRITE,
             (false, false) => Interest::NONE,
         };
-        // It was added, so it is known.
+        // The connection is registered, so this cannot fail.
         let _ = poller.modify(&connection.stream, Token::Client(id), interest);
         false
     }

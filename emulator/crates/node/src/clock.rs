@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use nix::time::{ClockId, clock_gettime};
 
-/// Now, on CLOCK_MONOTONIC.
+/// The current time on CLOCK_MONOTONIC.
 pub fn now() -> Duration {
-    // The clock always exists; zero would only delay timers.
+    // This clock always exists. Zero as a fallback would only delay timers.
     clock_gettime(ClockId::CLOCK_MONOTONIC).map_or(Duration::ZERO, Duration::from)
 }

@@ -14,18 +14,18 @@ use crate::poller::{Interest, Poller, Token};
 /// Type of service of network control (CS6), and the priority that a shaper can sort by.
 const TYPE_OF_SERVICE: i32 = 0xc0;
 const PRIORITY: i32 = 6;
-/// Messages read from one socket before the others have their turn.
+/// Most messages read from one socket per turn.
 const BURST: usize = 64;
 
 /// A port's control socket.
 #[derive(Debug)]
 pub struct ControlSocket {
-    /// The port.
+    /// Number of the port.
     pub port: u8,
     socket: UdpSocket,
 }
 
-/// Opens the socket of every port of a server and waits for them.
+/// Opens a socket for every port of a server, and waits for messages.
 pub fn open(poller: &Poller, server: NodeId, ports: &[(u8, String)]) -> io::Result<Vec<ControlSocket>> {
     let mut sockets = Vec::with_capacity(ports.len());
     for (&(port, ref name), index) in ports.iter().zip(0..) {
@@ -43,8 +43,8 @@ pub fn open(poller: &Poller, server: NodeId, ports: &[(u8, String)]) -> io::Resu
 fn open_one(ip: Ipv4Addr, interface: &str) -> io::Result<UdpSocket> {
     let socket = UdpSocket::bind((ip, CONTROL_PORT))?;
     socket.set_nonblocking(true)?;
-    // Only accept packets from this cable: a message for this address by another cable is not from
-    // the neighbour.
+    // Accept packets only from this port's cable: a message that arrives over another cable is not
+    // from the neighbour.
     setsockopt(&socket, sockopt::BindToDevice, &OsString::from(interface))?;
     setsockopt(&socket, sockopt::Ipv4Tos, &TYPE_OF_SERVICE)?;
     setsockopt(&socket, sockopt::Priority, &PRIORITY)?;
@@ -52,15 +52,14 @@ fn open_one(ip: Ipv4Addr, interface: &str) -> io::Result<UdpSocket> {
 }
 
 impl ControlSocket {
-    /// Sends a message. A full queue or a dead cable loses it, as any datagram.
+    /// Sends a message. It is lost in a full queue or a dead cable, like any datagram.
     pub fn send(&self, to: Ipv4Addr, bytes: &[u8]) {
         let _lost = self.socket.send_to(bytes, (to, CONTROL_PORT));
     }
 
-    /// Reads the messages that have arrived, at most a burst.
+    /// Reads the messages that have arrived, up to a limit per turn.
     pub fn receive(&self, mut take: impl FnMut(Ipv4Addr, &[u8])) {
-        // One byte more than the longest message, so that the protocol sees that a longer one is
-        // too long.
+        // One byte more than the longest message, so that the protocol can detect longer ones.
         let mut buffer = [0; MAX_MESSAGE_BYTES + 1];
         for _ in 0..BURST {
             match self.socket.recv_from(&mut buffer) {
@@ -69,7 +68,7 @@ impl ControlSocket {
                 }
                 Ok(_) => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
-                // An earlier message came back as undeliverable, which is what hellos are for.
+                // An earlier message was undeliverable. Hellos detect that.
                 Err(_) => {}
             }
         }

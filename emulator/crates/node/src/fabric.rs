@@ -1,4 +1,4 @@
-//! The socket to the fabric: one JSON object a datagram, over a SEQPACKET socket.
+//! The socket to the fabric: one JSON object per datagram, over a SEQPACKET socket.
 
 use std::collections::VecDeque;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -15,27 +15,27 @@ use nix::sys::socket::{AddressFamily, MsgFlags, SockFlag, SockType, UnixAddr, co
 use crate::handed::receive_with;
 use crate::poller::{Interest, Poller, Token};
 
-/// From one try to connect to the next.
+/// Time between tries to connect.
 const RETRY: Duration = Duration::from_millis(500);
-/// From one try to the next before the first success: the fabric is about to listen.
+/// Time between tries before the first success: the fabric is about to listen.
 const FIRST_RETRY: Duration = Duration::from_millis(20);
 
 /// The connection to the fabric, opened again after each loss.
 #[derive(Debug)]
 pub struct Fabric {
-    /// A path, or `@NAME` for a socket that the fabric binds in this network namespace.
+    /// Path of the socket, or `@NAME` for one that the fabric binds in this network namespace.
     path: PathBuf,
     socket: Option<OwnedFd>,
     waiting: VecDeque<Vec<u8>>,
-    /// Where datagrams are received.
+    /// Buffer for received datagrams.
     buffer: Vec<u8>,
-    /// The socket was full: the poller waits until it is writable.
+    /// Whether the socket was full; then the poller waits until it is writable.
     full: bool,
     was_connected: bool,
     next_try: Time,
 }
 
-/// The address of a path; with `@` before it, of an abstract socket. `[man 7 unix]`
+/// The address of a path, or with a leading `@` of an abstract socket. `[man 7 unix]`
 fn address(path: &Path) -> nix::Result<UnixAddr> {
     match path.as_os_str().as_bytes().strip_prefix(b"@") {
         Some(name) => UnixAddr::new_abstract(name),
@@ -43,17 +43,17 @@ fn address(path: &Path) -> nix::Result<UnixAddr> {
     }
 }
 
-/// An event of the socket.
+/// A received datagram.
 #[derive(Debug)]
 pub enum Arrival {
-    /// A message, with descriptors that were handed over with it.
+    /// A message, with the descriptors that came with it.
     Message(ToNode, Vec<OwnedFd>),
-    /// Something that is no message, and why.
+    /// An invalid datagram, with the reason.
     Refused(String),
 }
 
 impl Fabric {
-    /// Not connected yet.
+    /// Creates the connection without connecting yet.
     pub fn new(path: &Path) -> Fabric {
         Fabric {
             path: path.to_owned(),
@@ -66,17 +66,17 @@ impl Fabric {
         }
     }
 
-    /// Where it is.
+    /// Path of the socket.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// When to try to connect; `None` while connected.
+    /// When to try to connect again; `None` while connected.
     pub fn next_timeout(&self) -> Option<Time> {
         self.socket.is_none().then_some(self.next_try)
     }
 
-    /// Tries to connect if it is time.
+    /// Tries to connect if the time has come.
     pub fn on_timeout(&mut self, now: Time, poller: &Poller) {
         if self.socket.is_some() || now < self.next_try {
             return;
@@ -85,7 +85,7 @@ impl Fabric {
             Ok(socket) => {
                 self.socket = Some(socket);
                 self.was_connected = true;
-                // Messages for the previous connection are invalid on this one.
+                // Messages for the previous connection have no meaning on the new one.
                 self.waiting.clear();
                 self.full = false;
             }
@@ -101,7 +101,7 @@ impl Fabric {
         Ok(socket)
     }
 
-    /// Sends a message, or keeps it until there is room.
+    /// Sends a message, or queues it until there is space.
     pub fn send(&mut self, message: &ToFabric, poller: &Poller) {
         let Ok(bytes) = encode(message) else {
             return;
@@ -118,7 +118,7 @@ impl Fabric {
         }
     }
 
-    /// Sends waiting messages until the socket is full.
+    /// Sends queued messages until the socket is full.
     pub fn flush(&mut self, poller: &Poller) {
         let Some(socket) = &self.socket else {
             return;
@@ -141,7 +141,7 @@ impl Fabric {
         }
     }
 
-    /// The next datagram, if there is one.
+    /// The next datagram, if one is waiting.
     pub fn receive(&mut self) -> Option<Arrival> {
         let socket = self.socket.as_ref()?;
         loop {
@@ -167,7 +167,7 @@ impl Fabric {
         None
     }
 
-    /// The connection has ended.
+    /// Handles the end of the connection.
     fn lose(&mut self) {
         self.socket = None;
         self.waiting.clear();

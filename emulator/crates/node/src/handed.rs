@@ -1,4 +1,4 @@
-//! Datagrams with descriptors, as the fabric hands them over. `[man 7 unix]`
+//! Datagrams with descriptors, by which the fabric hands over sockets and maps. `[man 7 unix]`
 #![allow(unsafe_code, reason = "descriptors come as numbers")]
 
 use std::io::IoSliceMut;
@@ -6,16 +6,16 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg};
 
-/// Descriptors that come before the configuration that they belong to.
+/// Descriptors that arrived before the configuration that uses them.
 #[derive(Debug, Default)]
 pub struct Handed {
-    /// The packets and the socket of the server's chip in the kernel.
+    /// The ring of packets and the socket of the server's chip in the kernel.
     pub chip: Vec<OwnedFd>,
-    /// The socket at which programs call the server's chip.
+    /// The listening socket for programs that call the server's chip.
     pub chip_listener: Option<OwnedFd>,
 }
 
-/// Receives a datagram: its length, which may exceed the buffer, and its descriptors.
+/// Receives a datagram. Returns its length, which may exceed the buffer, and its descriptors.
 pub fn receive_with(socket: &OwnedFd, buffer: &mut [u8]) -> nix::Result<(usize, Vec<OwnedFd>)> {
     let mut room = nix::cmsg_space!([i32; 2]);
     let mut parts = [IoSliceMut::new(buffer)];
@@ -24,7 +24,8 @@ pub fn receive_with(socket: &OwnedFd, buffer: &mut [u8]) -> nix::Result<(usize, 
     let mut descriptors = Vec::new();
     for message in received.cmsgs()? {
         if let ControlMessageOwned::ScmRights(numbers) = message {
-            // SAFETY: the kernel has just made these for this process, and nothing else knows them.
+            // SAFETY: the kernel has just created these descriptors for this process, so nothing
+            // else owns them.
             let owned = numbers
                 .into_iter()
                 .map(|number| unsafe { OwnedFd::from_raw_fd(number) });

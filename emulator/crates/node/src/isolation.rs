@@ -1,5 +1,5 @@
-//! The program that a pod runs before a user's program: it waits until the fabric has taken down
-//! the cluster's network.
+//! The program that a pod runs before a user's program: waits until the fabric has removed the pod
+//! from the cluster's network.
 
 use std::fs;
 use std::io;
@@ -12,7 +12,7 @@ const LOOPBACK: &str = "lo";
 const IFF_UP: u32 = 1;
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// Returns when no interface but loopback is up.
+/// Returns once loopback is the only interface that is up.
 ///
 /// # Errors
 /// Interfaces cannot be listed.
@@ -36,7 +36,7 @@ fn is_isolated(interfaces: &Path) -> io::Result<bool> {
 }
 
 fn is_up(interface: &Path) -> bool {
-    // Interfaces are folders; `bonding_masters` is a file among them.
+    // Interfaces are folders, but `bonding_masters` in the same place is a file.
     if !interface.is_dir() {
         return false;
     }

@@ -1,6 +1,6 @@
-//! Connects users' programs to a chip in the kernel: packets arrive by a ring that the kernel
-//! fills, and leave by a socket whose packets the chip takes. The fabric hands over both. Requests
-//! on tables and registers go to the fabric, which holds the maps.
+//! Connects users' programs with a chip in the kernel: packets arrive through a ring that the
+//! kernel fills, and depart through a socket whose packets go into the chip. The fabric hands over
+//! both. Requests about tables and registers go to the fabric, which has the maps.
 
 use std::collections::VecDeque;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -22,32 +22,34 @@ use crate::packet_ring::{PacketRing, Record};
 use crate::poller::{Interest, Poller, Token};
 use crate::software::VIRTUAL_NIC_PEER;
 
-/// Time limit for another processor to write an earlier record, which delays the expected one.
+/// Records appear in order. If another processor is still writing an earlier record, the expected
+/// one is delayed up to this time.
 const RECORD_WITHIN: Duration = Duration::from_millis(1);
 
-/// The chip of one server.
+/// The chip of one server, as its node uses it.
 #[derive(Debug)]
 pub struct KernelChip {
     ring: PacketRing,
     socket: ChipSocket,
-    /// The interface whose packets the chip treats as those of the CPU.
+    /// The interface whose packets the chip treats as packets of its CPU.
     cpu_index: u32,
     /// Interfaces of the external ports.
     ports: Vec<(u8, u32)>,
     /// Bytes of the protocol's header.
     header_bytes: usize,
-    /// Packets for programs that were read already.
+    /// Packets for programs that were read while waiting for another record.
     punts: VecDeque<(u8, Vec<u8>)>,
-    /// Packets that the kernel dropped for lack of space in the ring.
+    /// Packets that the kernel dropped because the ring was full.
     lost: u64,
     /// Packets dropped here, because the queue or the socket of a program was full.
     dropped: u64,
-    /// Requests for the fabric.
+    /// Requests that must be sent to the fabric.
     asks: VecDeque<(u32, Vec<u8>)>,
 }
 
 impl KernelChip {
-    /// Takes over what the fabric has handed: the ring and the socket. Errors: a sentence.
+    /// Takes over the ring and the socket that the fabric has handed over. Errors: a sentence for
+    /// the user.
     pub fn open(
         descriptors: Vec<OwnedFd>,
         configure: &Configure,
@@ -77,20 +79,19 @@ impl KernelChip {
         })
     }
 
-    /// The next request for the fabric, and its caller.
+    /// The next request for the fabric, with its caller.
     pub fn next_ask(&mut self) -> Option<(u32, Vec<u8>)> {
         self.asks.pop_front()
     }
 
-    /// Counts a packet that did not fit: it is lost like a packet behind a port, and reported with
-    /// the packets lost on their way to programs.
+    /// Counts a packet that did not fit. It counts as lost behind a port, and is reported together
+    /// with packets lost on their way to programs.
     fn without_room(&mut self) -> Verdict {
         self.dropped += 1;
         Verdict::Sent
     }
 
-    /// The reason why the last sent packet was discarded; other records that arrive meanwhile are
-    /// kept.
+    /// Reads why the last packet was discarded; keeps other records that arrive meanwhile.
     fn discarded(&mut self) -> Option<DiscardReason> {
         let until = Instant::now() + RECORD_WITHIN;
         loop {
@@ -129,7 +130,8 @@ impl Sends for KernelChip {
             let known = self.ports.iter().find(|(other, _)| *other == port);
             let index = known.map(|(_, index)| *index);
             let sent = self.socket.send(index.unwrap_or(0), 0, packet);
-            // A packet that meets a full queue is lost behind the port, as in user space.
+            // A packet that meets a full queue is lost behind the port, as with forwarding in user
+            // space.
             return match sent {
                 Ok(()) | Err(Errno::ENOBUFS | Errno::ENETDOWN) => Ok(Verdict::Sent),
                 Err(Errno::EAGAIN) => Ok(self.without_room()),
@@ -139,7 +141,7 @@ impl Sends for KernelChip {
         match self.socket.send(self.cpu_index, port - EXTERNAL_PORTS, packet) {
             Ok(()) => Ok(Verdict::Sent),
             Err(Errno::EAGAIN) => Ok(self.without_room()),
-            // The chip runs within the call, and has left a record.
+            // The chip runs within the call, and has written a record.
             Err(Errno::ENOBUFS) => self
                 .discarded()
                 .map(Verdict::Discarded)
@@ -184,7 +186,7 @@ impl ServerChip for KernelChip {
                     finish(&mut packet, self.header_bytes, part);
                     return Some((port, packet));
                 }
-                // The record of an earlier call that stopped waiting for it.
+                // The record of an earlier call, which no longer waits for it.
                 Record::Discarded(_) => {}
             }
         }

@@ -1,6 +1,6 @@
-//! The only process in the container of an emulated server: the IO of its protocol, the built-in
-//! workload, and the duties of a first process. It holds no capability; the fabric does everything
-//! that needs one.
+//! The only process in the container of an emulated server. It does the IO of the server's
+//! protocol, generates the built-in workload, and has the duties of a container's first process. It
+//! holds no capability; the fabric does everything that needs one.
 //!
 //! One thread, one epoll loop ([`node`]). Protocols and forwardings are sans-IO and live in
 //! `cubeyard-dataplane`; the configuration of a node selects them, and no file here names one. The

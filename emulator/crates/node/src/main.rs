@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use cubeyard_node::{isolation, node};
 
-/// Where the fabric's directory is mounted in a container.
+/// Path of the fabric's socket in a container.
 const SOCKET: &str = "/run/cubeyard/fabric.sock";
 const USAGE: &str = "usage: cubeyard-node [--socket PATH | --socket @NAME | --until-isolated]";
 

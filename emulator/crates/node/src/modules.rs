@@ -1,4 +1,4 @@
-//! Services that users wrote: their modules come in parts, and are hosted once they are whole.
+//! Services of users: their modules arrive in parts, and are hosted once they are complete.
 
 use cubeyard_dataplane::service::{MAX_MODULE_BYTES, Services};
 use cubeyard_sandbox::{Module, UserService};
@@ -8,15 +8,15 @@ use crate::clock::now;
 /// A part of a module.
 #[derive(Debug)]
 pub struct Part<'a> {
-    /// The service's name.
+    /// Name of the service.
     pub service: &'a str,
-    /// Its number in packets.
+    /// Number of the service in packets.
     pub id: u16,
-    /// Bytes before it.
+    /// Number of bytes in earlier parts.
     pub offset: u32,
-    /// The part.
+    /// Content of the part.
     pub bytes: &'a [u8],
-    /// Whether it is the last one.
+    /// Whether it is the last part.
     pub last: bool,
 }
 
@@ -27,8 +27,8 @@ pub struct Modules {
 }
 
 impl Modules {
-    /// Takes a part in; with the last one, the service is hosted. Errors: parts out of order or too
-    /// long, a module that is no service, a name or number that is taken.
+    /// Adds a part; the last one makes the service start. Errors: parts out of order or too long, a
+    /// module that is no service, a name or number that is taken.
     pub fn take(&mut self, part: &Part<'_>, services: &mut dyn Services) -> Result<(), String> {
         if part.offset == 0 {
             self.begun.clear();

@@ -1,4 +1,4 @@
-//! The loop: the fabric's messages, the protocol and the workload on one thread.
+//! The main loop: handles the fabric's messages, the protocol and the workload on one thread.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -29,11 +29,11 @@ use crate::signals::Signals;
 use crate::software::Software;
 use crate::workload::{AskedValues, FlowNews, Workload};
 
-/// From one report of the flows to the next.
+/// Time between two reports of flows.
 const REPORT: Duration = Duration::from_millis(100);
 /// Number of reports between readings of TCP's counters and the flows' rates.
 const REPORTS_PER_MEASURE: u32 = 10;
-/// Longest wait.
+/// Longest wait of the loop.
 const IDLE: Duration = Duration::from_secs(10);
 
 /// Runs until a signal ends it.
@@ -62,7 +62,7 @@ pub fn run(socket: &Path) -> io::Result<()> {
 struct Node {
     poller: Poller,
     fabric: Fabric,
-    /// Descriptors for the next configuration.
+    /// Descriptors that belong to the next configuration.
     handed: Handed,
     server: Option<Server>,
 }
@@ -150,7 +150,7 @@ impl Node {
 
     fn on_message(&mut self, message: ToNode, mut descriptors: Vec<OwnedFd>) -> Result<(), String> {
         if let ToNode::Configure(configure) = message {
-            // The sockets of the server before must be closed when the new one's are opened.
+            // Close the sockets of the previous server before those of the new one are opened.
             self.server = None;
             let handed = std::mem::take(&mut self.handed);
             let server = Server::new(&configure, handed, self.fabric.path(), &self.poller)?;
@@ -284,7 +284,7 @@ impl Node {
     }
 }
 
-/// The services that a protocol hosts. Errors: it has none.
+/// The services of the protocol. Errors: the protocol has none.
 fn services_of(protocol: &mut Option<Box<dyn Protocol>>) -> Result<&mut dyn Services, String> {
     let services = protocol.as_mut().and_then(|protocol| protocol.services());
     services.ok_or_else(|| "The server's protocol has no services: name another protocol.".to_owned())
@@ -375,7 +375,7 @@ impl Server {
         })
     }
 
-    /// Users' programs, and the chip that they call.
+    /// The server for users' programs, and the chip that they call.
     fn chips(&mut self) -> (Option<&mut ChipServer>, Option<&mut dyn ServerChip>) {
         let called = match (&mut self.kernel_chip, &mut self.software) {
             (Some(chip), _) => Some(chip as &mut dyn ServerChip),
@@ -455,7 +455,7 @@ impl Server {
         }
     }
 
-    /// Reports changed flows to the fabric.
+    /// Reports to the fabric which flows have changed.
     fn report(&mut self, poller: &Poller, fabric: &mut Fabric, retransmits: bool) {
         let rows = self.workload.rows(now(), poller, retransmits);
         for rows in rows.chunks(ROWS) {
@@ -499,7 +499,7 @@ impl Server {
         }
     }
 
-    /// A server that answers requests has values for memcached's clients too, unless one of its
+    /// Gives a server that answers requests values for memcached's clients too, unless one of its
     /// services has them.
     fn open_values(&mut self, poller: &Poller) -> Result<(), String> {
         if self.clients.is_none() && self.key_values.is_none() && self.workload.answers_requests() {
@@ -568,7 +568,7 @@ impl Server {
         }
     }
 
-    /// Carries out an output of the protocol here, or returns it as a message to the fabric.
+    /// Carries out an output of the protocol, or returns it as a message to the fabric.
     fn carry_out(&mut self, output: Output) -> Option<ToFabric> {
         match output {
             Output::Send { port, to, bytes } => {

@@ -1,6 +1,6 @@
-//! The ring of packets from a server's chip in the kernel to users' programs, read in shared
-//! memory. The fabric owns the map and hands over its descriptor.
-//! `[linux Documentation/bpf/ringbuf.rst]`
+//! The ring of packets from a server's chip in the kernel to users' programs, read from shared
+//! memory. The fabric owns the map and hands over its descriptor. `[linux
+//! Documentation/bpf/ringbuf.rst]`
 #![allow(unsafe_code, reason = "the ring's memory is mapped by its descriptor")]
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -14,43 +14,43 @@ use nix::libc;
 
 /// Header of each record: its length and state (4 bytes), and 4 bytes for the kernel.
 const RECORD_HEAD_BYTES: usize = 8;
-/// The record is still being written.
+/// Flag of a record that is still being written.
 const BUSY: u32 = 1 << 31;
 /// Flag of a record that the reader must skip.
 const DISCARDED: u32 = 1 << 30;
 
-/// The reader's side of the ring.
+/// The reading end of the ring.
 #[derive(Debug)]
 pub struct PacketRing {
     fd: OwnedFd,
-    /// Position of the reader: a page that both sides map, and only this side writes.
+    /// Position of the reader: a page that both ends map, and only this end writes.
     read: Mapping,
-    /// Position of the writer: a page. The records follow, mapped twice, so that each is
-    /// contiguous.
+    /// Position of the writer: a page. After it come the records, which are mapped twice, so that
+    /// each is contiguous.
     written: Mapping,
 }
 
-/// Mapped memory.
+/// A memory mapping.
 #[derive(Debug)]
 struct Mapping {
     begin: NonNull<u8>,
     bytes: usize,
 }
 
-/// A record.
+/// A record of the ring.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Record {
-    /// A packet for programs: packets lost before it, the port of the CPU that it arrives at, its
-    /// bytes, and which of several it is, that the kernel carries as one.
+    /// A packet for programs: number of packets lost before it, the CPU port at which it arrives,
+    /// its bytes, and its part if the kernel carried several packets as one.
     Packet(u64, u8, Vec<u8>, Option<Part>),
-    /// A packet from the CPU was discarded; the index of its reason.
+    /// A packet of the CPU was discarded; the index of the reason.
     Discarded(u8),
 }
 
 impl Mapping {
     fn of(fd: &OwnedFd, bytes: usize, protection: libc::c_int, offset: usize) -> nix::Result<Mapping> {
         let shared = libc::MAP_SHARED;
-        // SAFETY: the kernel chooses where; nothing else refers to that memory.
+        // SAFETY: the kernel chooses the address; nothing else refers to that memory.
         let begin = unsafe {
             libc::mmap(
                 std::ptr::null_mut(),
@@ -68,29 +68,29 @@ impl Mapping {
         Ok(Mapping { begin, bytes })
     }
 
-    /// The counter at its beginning.
+    /// The counter at the start of the mapping.
     fn position(&self) -> &AtomicU64 {
-        // SAFETY: a mapping begins at a page, is at least one long, and stays as long as this is;
-        // both sides use it atomically.
+        // SAFETY: a mapping begins at a page, is at least a page long, and exists as long as this
+        // value; both ends use the counter atomically.
         unsafe { self.begin.cast().as_ref() }
     }
 }
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: `of` mapped it, and nothing borrowed from it lives longer than `self`.
+        // SAFETY: `of` mapped the memory, and nothing that borrows it outlives `self`.
         let _ = unsafe { libc::munmap(self.begin.as_ptr().cast(), self.bytes) };
     }
 }
 
 fn page_bytes() -> usize {
-    // SAFETY: the call takes a number only.
+    // SAFETY: the call takes only a number.
     let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
     usize::try_from(bytes).unwrap_or(4096)
 }
 
 impl PacketRing {
-    /// Maps a ring of [`PACKET_RING_BYTES`]. Errors: a descriptor of something else.
+    /// Maps a ring of [`PACKET_RING_BYTES`]. Errors: the descriptor is no such ring.
     pub fn open(fd: OwnedFd) -> nix::Result<PacketRing> {
         let page = page_bytes();
         Ok(PacketRing {
@@ -100,7 +100,7 @@ impl PacketRing {
         })
     }
 
-    /// The next record, if there is one.
+    /// The next record, if one is complete.
     pub fn next_record(&self) -> Option<Record> {
         loop {
             let position = self.read.position().load(Ordering::Relaxed);
@@ -127,22 +127,23 @@ impl PacketRing {
         }
     }
 
-    /// Length and state of the record at a place.
+    /// Length and state of the record at a position.
     fn state(&self, at: usize) -> Option<u32> {
         let place = page_bytes() + at;
         (at.is_multiple_of(RECORD_HEAD_BYTES) && place + RECORD_HEAD_BYTES <= self.written.bytes).then(|| {
-            // SAFETY: the place lies in the mapping and is aligned; the kernel writes the word
+            // SAFETY: the position is in the mapping and aligned; the kernel writes the word
             // atomically.
             let state: &AtomicU32 = unsafe { self.written.begin.add(place).cast().as_ref() };
             state.load(Ordering::Acquire)
         })
     }
 
-    /// Bytes of a finished record, which the kernel leaves alone until `read` has passed it.
+    /// Bytes of a finished record. The kernel does not change them until `read` has passed the
+    /// record.
     fn record(&self, at: usize, length: usize) -> Option<&[u8]> {
         let place = page_bytes() + at;
         (length <= PACKET_RING_BYTES && place + length <= self.written.bytes).then(|| {
-            // SAFETY: the place lies in the mapping, which stays as long as this is.
+            // SAFETY: the position is in the mapping, which exists as long as this value.
             unsafe { std::slice::from_raw_parts(self.written.begin.add(place).as_ptr(), length) }
         })
     }

@@ -14,19 +14,18 @@ use nix::sys::socket::{AddressFamily, MsgFlags, SockFlag, SockType, send, setsoc
 
 /// EtherType of a frame with a VLAN tag.
 const TAGGED: [u8; 2] = [0x81, 0x00];
-/// Bytes that may wait to be read, or to leave; the kernel gives as many of them as the host
-/// allows.
+/// Bytes that may wait for reading or sending; the kernel grants as many as the host allows.
 const WAITING_BYTES: usize = 4 << 20;
 
-/// Frames of one interface.
+/// A socket for the frames of one interface.
 #[derive(Debug)]
 pub struct PacketSocket {
     fd: OwnedFd,
-    /// The interface's index.
+    /// Index of the interface.
     pub ifindex: u32,
 }
 
-/// Room for one control message of [`libc::tpacket_auxdata`], aligned as its header.
+/// Buffer for one control message with [`libc::tpacket_auxdata`], aligned like its header.
 #[repr(C)]
 union Control {
     header: libc::cmsghdr,
@@ -34,22 +33,23 @@ union Control {
 }
 
 impl PacketSocket {
-    /// Opens an interface. Reads incoming frames before the rest of the stack; outgoing frames are
-    /// not read.
+    /// Opens an interface. The socket reads incoming frames before the rest of the kernel's stack;
+    /// it does not read outgoing frames.
     pub fn open(interface: &str) -> nix::Result<PacketSocket> {
         let ifindex = if_nametoindex(interface)?;
         let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
-        // Protocol 0 until it is bound: otherwise frames of all interfaces would come first.
+        // Protocol 0 until it is bound. Otherwise it would receive frames of all interfaces at
+        // first.
         let fd = socket(AddressFamily::Packet, SockType::Raw, flags, None)?;
         set_on(&fd, libc::PACKET_IGNORE_OUTGOING)?;
         set_on(&fd, libc::PACKET_AUXDATA)?;
         setsockopt(&fd, sockopt::RcvBuf, &WAITING_BYTES)?;
         setsockopt(&fd, sockopt::SndBuf, &WAITING_BYTES)?;
-        // SAFETY: all fields are integers, for which zero is a value.
+        // SAFETY: all fields are integers, for which zero is a valid value.
         let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
         address.sll_family = libc::AF_PACKET as u16;
-        // Bind to all protocols: sockets of a single protocol come after TC, where the guard has
-        // dropped our packets.
+        // Bind to all protocols: sockets for a single protocol see frames after TC, where the guard
+        // has dropped the node's packets.
         address.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
         address.sll_ifindex = ifindex as i32;
         let length = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
@@ -59,23 +59,23 @@ impl PacketSocket {
         Ok(PacketSocket { fd, ifindex })
     }
 
-    /// The next frame, if one waits: its length, which may exceed the buffer. The kernel removes
-    /// VLAN tags from frames; for a tagged frame the EtherType is set to that of the tag.
+    /// The next frame, if one is waiting: its length, which may exceed the buffer. The kernel
+    /// removes VLAN tags; for a tagged frame, this sets the EtherType to the tag's.
     pub fn receive(&self, buffer: &mut [u8]) -> Option<usize> {
         let mut control = Control { room: [0; 64] };
         let mut part = libc::iovec {
             iov_base: buffer.as_mut_ptr().cast(),
             iov_len: buffer.len(),
         };
-        // SAFETY: all fields are integers and pointers, for which zero is a value.
+        // SAFETY: all fields are integers and pointers, for which zero is a valid value.
         let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
         message.msg_iov = &raw mut part;
         message.msg_iovlen = 1;
         message.msg_control = (&raw mut control).cast();
         message.msg_controllen = size_of::<Control>();
         let length = loop {
-            // SAFETY: the message points to `part`, which says where `buffer` is and how long, and
-            // to `control`, whose size stands beside it; all of them outlive the call.
+            // SAFETY: the message points to `part`, which has the address and length of `buffer`,
+            // and to `control`, whose size is set next to it; all of them outlive the call.
             let result = unsafe { libc::recvmsg(self.fd.as_raw_fd(), &raw mut message, libc::MSG_TRUNC) };
             match Errno::result(result) {
                 Ok(length) => break length as usize,
@@ -91,14 +91,14 @@ impl PacketSocket {
         Some(length)
     }
 
-    /// Sends a frame; returns whether the interface accepted it. A frame that its queue drops
-    /// counts as accepted: the queue counts the drop.
+    /// Sends a frame; returns whether the interface accepted it. A frame that the interface's queue
+    /// drops counts as accepted, since the queue counts the drop.
     pub fn send(&self, frame: &[u8]) -> bool {
         let sent = send(self.fd.as_raw_fd(), frame, MsgFlags::empty());
         matches!(sent, Ok(_) | Err(Errno::ENOBUFS))
     }
 
-    /// Frames that came in since the last call and found no room to wait.
+    /// Frames that were dropped since the last call because the socket's buffer was full.
     pub fn take_overrun(&self) -> u64 {
         let mut stats = libc::tpacket_stats {
             tp_packets: 0,
@@ -120,10 +120,9 @@ impl PacketSocket {
     }
 }
 
-/// Whether the kernel took a VLAN tag out of a frame.
+/// Whether the kernel removed a VLAN tag from a frame.
 fn is_tagged(message: &libc::msghdr) -> bool {
-    // SAFETY: the message is as recvmsg left it, and the room of its control messages is still
-    // there.
+    // SAFETY: the message is as recvmsg left it, and its buffer of control messages still exists.
     let header = unsafe { libc::CMSG_FIRSTHDR(message).as_ref() };
     let Some(header) = header.filter(|header| {
         header.cmsg_level == libc::SOL_PACKET
@@ -132,7 +131,7 @@ fn is_tagged(message: &libc::msghdr) -> bool {
     }) else {
         return false;
     };
-    // SAFETY: the message says that it is a `tpacket_auxdata`, and is long enough; its place need
+    // SAFETY: the header says that the data is a `tpacket_auxdata`, and it is long enough; it need
     // not be aligned.
     let auxdata = unsafe {
         libc::CMSG_DATA(header)

@@ -1,4 +1,4 @@
-//! The epoll loop's view of descriptors: each has a [`Token`].
+//! Waits for many descriptors with epoll; a [`Token`] identifies each.
 
 use std::os::fd::AsFd;
 use std::time::Duration;
@@ -6,18 +6,18 @@ use std::time::Duration;
 use nix::errno::Errno;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 
-/// Whose descriptor is ready.
+/// Which descriptor is ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Token {
     /// The socket to the fabric.
     Fabric,
     /// Signals to this process.
     Signals,
-    /// News of the interfaces.
+    /// Messages about the interfaces.
     Links,
     /// The control socket of the port with this index.
     Control(u32),
-    /// The workload's flow of this number.
+    /// The socket of the workload's flow with this number.
     Flow(u32),
     /// The packet socket with this index.
     Frames(u32),
@@ -25,7 +25,7 @@ pub enum Token {
     Services(u32),
     /// The listener for clients of services with this index.
     Listener(u32),
-    /// The client of a service of this number.
+    /// The client of a service with this number.
     Client(u32),
     /// The listener for the process of the service with this index.
     Processes(u32),
@@ -33,9 +33,9 @@ pub enum Token {
     Process(u32),
     /// The listener for programs that call the chip.
     ChipListener,
-    /// The program of this number.
+    /// The program with this number.
     ChipProgram(u32),
-    /// Packets of a chip in the kernel for programs.
+    /// Packets for programs from a chip in the kernel.
     ChipPackets,
 }
 
@@ -82,22 +82,22 @@ impl Token {
     }
 }
 
-/// Events to wait for.
+/// The events that a descriptor is polled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interest(EpollFlags);
 
 impl Interest {
-    /// Something to read.
+    /// Data to read.
     pub const READ: Interest = Interest(EpollFlags::EPOLLIN);
-    /// Room to write.
+    /// Space for writing.
     pub const WRITE: Interest = Interest(EpollFlags::EPOLLOUT);
-    /// Readable or writable.
+    /// Data to read, or space for writing.
     pub const BOTH: Interest = Interest(EpollFlags::EPOLLIN.union(EpollFlags::EPOLLOUT));
-    /// Nothing but the end of the connection.
+    /// Only the end of the connection.
     pub const NONE: Interest = Interest(EpollFlags::empty());
 }
 
-/// Events taken at once.
+/// Maximum number of events per call.
 const BATCH: usize = 64;
 
 /// An epoll instance.
@@ -105,23 +105,23 @@ const BATCH: usize = 64;
 pub struct Poller(Epoll);
 
 impl Poller {
-    /// Waits for nothing so far.
+    /// Creates a poller without descriptors.
     pub fn new() -> nix::Result<Poller> {
         Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC).map(Poller)
     }
 
-    /// Waits for a descriptor; closing it ends that.
+    /// Adds a descriptor, until it is closed.
     pub fn add(&self, fd: impl AsFd, token: Token, interest: Interest) -> nix::Result<()> {
         self.0.add(fd, EpollEvent::new(interest.0, token.encode()))
     }
 
-    /// Waits for something else of a descriptor.
+    /// Changes the events that a descriptor is polled for.
     pub fn modify(&self, fd: impl AsFd, token: Token, interest: Interest) -> nix::Result<()> {
         self.0
             .modify(fd, &mut EpollEvent::new(interest.0, token.encode()))
     }
 
-    /// Who is ready after at most `timeout`, rounded up to whole milliseconds.
+    /// Waits at most `timeout`, rounded up to milliseconds; returns the ready descriptors.
     pub fn wait(&self, timeout: Duration) -> nix::Result<Vec<Token>> {
         let millis = timeout.as_micros().div_ceil(1000).min(60_000) as u16;
         let mut events = [EpollEvent::empty(); BATCH];

@@ -1,5 +1,5 @@
-//! Services in processes: a SEQPACKET socket for each, which the fabric hands over, where one
-//! process at a time connects. Calls and answers are datagrams; the sandbox reads them.
+//! Services in processes. The fabric hands over a SEQPACKET socket for each service, to which one
+//! process at a time can connect. Calls and answers are datagrams, which the sandbox parses.
 
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -13,19 +13,20 @@ use nix::sys::socket::{MsgFlags, recv, send};
 use crate::clock::now;
 use crate::poller::{Interest, Poller, Token};
 
-/// Answers of a process before the others have their turn.
+/// Most answers of a process per turn.
 const TURN: usize = 32;
 
 #[derive(Debug)]
 struct Process {
     id: u16,
     link: ProcessLink,
-    // The library's own sockets, for what they do whatever their type: they are of SEQPACKET.
+    // The library's types for stream sockets, used only for calls that work for SEQPACKET sockets
+    // too.
     listener: UnixListener,
     connection: Option<UnixStream>,
 }
 
-/// The services of a server that are in processes.
+/// The services of a server that run in processes.
 #[derive(Debug)]
 pub struct Processes {
     processes: Vec<Process>,
@@ -42,7 +43,7 @@ impl Default for Processes {
 }
 
 impl Processes {
-    /// Hosts a service whose process connects to this socket. Errors: there is none, a name or
+    /// Hosts a service whose process connects to this socket. Errors: no socket, or a name or
     /// number that is taken.
     pub fn host(
         &mut self,
@@ -70,7 +71,8 @@ impl Processes {
         Ok(())
     }
 
-    /// A process knocks. While another is connected, or the service is stopped, it is sent away.
+    /// Accepts a connecting process. Closes the connection if another process is connected or the
+    /// service is stopped.
     pub fn on_knock(&mut self, index: usize, services: &mut dyn Services, poller: &Poller) {
         let Some(process) = self.processes.get_mut(index) else {
             return;
@@ -87,7 +89,7 @@ impl Processes {
         self.fill(index, services, poller);
     }
 
-    /// A process has answered, has room, or is gone.
+    /// Handles an answer of a process, free space for calls, or its end.
     pub fn on_ready(&mut self, index: usize, services: &mut dyn Services, poller: &Poller) {
         let Some(process) = self.processes.get_mut(index) else {
             return;
@@ -109,8 +111,8 @@ impl Processes {
         self.fill(index, services, poller);
     }
 
-    /// Passes calls on to every process, as far as it reads, and ends the connections that services
-    /// want ended.
+    /// Sends calls to every process while it reads, and closes the connections that services want
+    /// closed.
     pub fn fill_all(&mut self, services: &mut dyn Services, poller: &Poller) {
         for index in 0..self.processes.len() {
             self.fill(index, services, poller);
@@ -129,14 +131,14 @@ impl Processes {
         };
         let mut interest = Interest::READ;
         while let Some(call) = process.link.next_call() {
-            // A connection that is broken is noticed when it is read.
+            // A broken connection is detected when it is read.
             if send(connection.as_raw_fd(), &call, MsgFlags::MSG_NOSIGNAL) == Err(Errno::EAGAIN) {
                 process.link.put_back(call);
                 interest = Interest::BOTH;
                 break;
             }
         }
-        // It was added, so it is known.
+        // The connection is registered, so this cannot fail.
         let _ = poller.modify(connection, Token::Process(index as u32), interest);
     }
 }

@@ -2,8 +2,8 @@
 //! with one neighbour.
 //!
 //! A socket's buffer holds the packets of only a few turns, so that free space in it means a free
-//! link: then services are polled for the next packet. At the link's end each service has its own
-//! queue and turns, next to applications' packets. Services therefore share a link fairly,
+//! link: then services are polled for the next packet. At the end of the link, each service has its
+//! own queue and turns, and so have applications' packets. Services therefore share a link fairly,
 //! independent of their traffic.
 
 use std::ffi::OsString;
@@ -21,13 +21,13 @@ use nix::sys::socket::{setsockopt, sockopt};
 use crate::clock::now;
 use crate::poller::{Interest, Poller, Token};
 
-/// Turns of services that fit a socket's buffer: two turns each of two busy services, so that both
-/// have a turn's bytes at the link when their turn comes. The kernel doubles the requested size,
-/// and counts up to twice a packet's bytes.
+/// Size of a socket's buffer in turns: two turns for each of two busy services, so that each has a
+/// turn's bytes at the link when its turn comes. The kernel doubles the requested size, and counts
+/// up to twice a packet's bytes.
 const TURNS: usize = 4;
-/// Packets of one socket before the others have their turn.
+/// Most packets of one socket per turn.
 const TURN: usize = 64;
-/// Most characters of a service's answer in the event log.
+/// The event log has at most this many characters of a service's answer.
 const ANSWER_CHARS: usize = 4000;
 
 /// The services' socket of a port.
@@ -35,10 +35,10 @@ const ANSWER_CHARS: usize = 4000;
 struct ServiceSocket {
     port: u8,
     socket: UdpSocket,
-    /// A packet that the socket had no room for.
+    /// A packet that did not fit into the socket.
     unsent: Option<Vec<u8>>,
-    /// Current interest, remembered because each change is a system call and links are filled
-    /// often.
+    /// The events that the socket is polled for; stored because each change is a system call, and
+    /// links are filled often.
     interest: Interest,
 }
 
@@ -81,7 +81,7 @@ impl ServiceSockets {
         })
     }
 
-    /// A socket has packets or room.
+    /// Handles received packets or free space of a socket.
     pub fn on_ready(&mut self, index: usize, protocol: &mut dyn Protocol, poller: &Poller) {
         let Some(socket) = self.sockets.get(index) else {
             return;
@@ -98,7 +98,7 @@ impl ServiceSockets {
         self.fill(index, protocol, poller);
     }
 
-    /// Fills all links that are free, if there is anything new to send.
+    /// Fills all free links, if there is anything new to send.
     pub fn fill_all(&mut self, protocol: &mut dyn Protocol, poller: &Poller) {
         let news = protocol.services().is_some_and(|services| services.has_news());
         for index in (0..self.sockets.len()).filter(|_| news) {
@@ -106,7 +106,7 @@ impl ServiceSockets {
         }
     }
 
-    /// Sends by a socket until it is full or no service has a packet.
+    /// Sends through a socket until it is full or no service has a packet.
     fn fill(&mut self, index: usize, protocol: &mut dyn Protocol, poller: &Poller) {
         let (Some(socket), Some(services)) = (self.sockets.get_mut(index), protocol.services()) else {
             return;
@@ -118,7 +118,7 @@ impl ServiceSockets {
                 waits = false;
                 break;
             };
-            // Other errors lose the packet, as a dead cable does.
+            // Any other error loses the packet, as a dead cable does.
             if let Err(error) = socket.socket.send(&packet)
                 && error.kind() == io::ErrorKind::WouldBlock
             {
@@ -131,7 +131,7 @@ impl ServiceSockets {
         let interest = if waits { Interest::BOTH } else { Interest::READ };
         if interest != socket.interest {
             socket.interest = interest;
-            // It was added, so it is known.
+            // The socket is registered, so this cannot fail.
             let _ = poller.modify(&socket.socket, Token::Services(index as u32), interest);
         }
     }
@@ -167,7 +167,7 @@ pub fn answers(protocol: &mut dyn Protocol) -> Vec<Event> {
 fn open_one(ip: Ipv4Addr, neighbour: Ipv4Addr, interface: &str, room: usize) -> io::Result<UdpSocket> {
     let socket = UdpSocket::bind((ip, SERVICE_PORT))?;
     socket.set_nonblocking(true)?;
-    // Only accept packets from this cable and this neighbour.
+    // Accept packets only from this cable and this neighbour.
     setsockopt(&socket, sockopt::BindToDevice, &OsString::from(interface))?;
     setsockopt(&socket, sockopt::SndBuf, &room)?;
     socket.connect(SocketAddrV4::new(neighbour, SERVICE_PORT))?;

@@ -1,5 +1,5 @@
 //! The duties of a container's first process: it must reap orphans, and end on SIGTERM or SIGINT,
-//! since the kernel gives it no default action for either.
+//! for which the kernel gives it no default action.
 
 use nix::errno::Errno;
 use nix::libc;
@@ -7,12 +7,12 @@ use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::wait::{Id, WaitPidFlag, waitid};
 
-/// Signals of this process, as a descriptor.
+/// A descriptor that receives signals of this process.
 #[derive(Debug)]
 pub struct Signals(pub SignalFd);
 
 impl Signals {
-    /// Blocks the signals that are read from here.
+    /// Blocks the signals, so that they arrive at the descriptor.
     pub fn new() -> nix::Result<Signals> {
         let mut mask = SigSet::empty();
         for signal in [Signal::SIGTERM, Signal::SIGINT, Signal::SIGCHLD] {

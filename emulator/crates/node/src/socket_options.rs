@@ -1,4 +1,4 @@
-//! The socket options that no library has a safe call for.
+//! Socket options for which no library has a safe function.
 #![allow(
     unsafe_code,
     reason = "setsockopt, getsockopt with a value of the size that is passed along"
@@ -11,12 +11,12 @@ use cubeyard_messages::SubflowRow;
 use nix::errno::Errno;
 use nix::libc;
 
-/// Wakes a reader only when that many bytes are available, or the stream has ended.
+/// Wakes a reader only when at least this many bytes are available, or the stream has ended.
 pub fn set_receive_low_water(fd: impl AsFd, bytes: u32) -> nix::Result<()> {
     set_u32(fd, libc::SOL_SOCKET, libc::SO_RCVLOWAT, bytes)
 }
 
-/// Has the kernel pace a TCP connection.
+/// Makes the kernel pace a TCP connection at this rate.
 pub fn set_pacing_rate(fd: impl AsFd, bytes_per_sec: u32) -> nix::Result<()> {
     set_u32(fd, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, bytes_per_sec)
 }
@@ -40,20 +40,20 @@ fn set_u32(fd: impl AsFd, level: libc::c_int, name: libc::c_int, value: u32) -> 
 const SOL_MPTCP: libc::c_int = 284;
 const MPTCP_TCPINFO: libc::c_int = 2;
 const MPTCP_SUBFLOW_ADDRS: libc::c_int = 3;
-/// Subflows that one answer has room for: more than the kernel allows.
+/// Capacity for subflows of an answer, more than the kernel allows.
 const MOST_SUBFLOWS: usize = 16;
-/// The head of an answer: its own length, the number of subflows, and the length of each one's part
+/// Start of an answer: its own length, the number of subflows, and the length of a subflow's part
 /// in the kernel and here.
 const HEAD_BYTES: usize = 16;
-/// Both of a subflow's addresses, each a `sockaddr_storage`.
+/// Length of the two addresses of a subflow, each a `sockaddr_storage`.
 const ADDRESSES_BYTES: usize = 256;
-/// Bytes to read of a subflow's `tcp_info`, and offsets of the counters in it.
+/// Bytes of a subflow's `tcp_info` that are read, and offsets of the counters in it.
 const INFO_BYTES: usize = 128;
 const RETRANSMITS_AT: usize = 100;
 const BYTES_ACKED_AT: usize = 120;
 
-/// The subflows of an MPTCP connection now; none of one that is an ordinary TCP connection. A list
-/// that changed meanwhile is an error.
+/// The current subflows of an MPTCP connection; none for an ordinary TCP connection. If the list
+/// changes meanwhile, that is an error.
 pub fn subflows(fd: impl AsFd) -> nix::Result<Vec<SubflowRow>> {
     let addresses = of_subflows(&fd, MPTCP_SUBFLOW_ADDRS, ADDRESSES_BYTES)?;
     let infos = of_subflows(&fd, MPTCP_TCPINFO, INFO_BYTES)?;
@@ -74,7 +74,7 @@ pub fn subflows(fd: impl AsFd) -> nix::Result<Vec<SubflowRow>> {
     Ok(addresses.into_iter().zip(infos).map(row).collect())
 }
 
-/// One option's answer, cut into the parts of the subflows.
+/// The answer of one option, split into the parts of subflows.
 fn of_subflows(fd: impl AsFd, name: libc::c_int, part_bytes: usize) -> nix::Result<Vec<Vec<u8>>> {
     let mut bytes = vec![0_u8; HEAD_BYTES + MOST_SUBFLOWS * part_bytes];
     bytes[..4].copy_from_slice(&(HEAD_BYTES as u32).to_ne_bytes());
@@ -96,9 +96,9 @@ fn of_subflows(fd: impl AsFd, name: libc::c_int, part_bytes: usize) -> nix::Resu
     Ok(parts.map(<[u8]>::to_vec).collect())
 }
 
-/// Segments that a TCP connection has sent again so far.
+/// Number of segments that a TCP connection has retransmitted.
 pub fn retransmits(fd: impl AsFd) -> nix::Result<u32> {
-    // SAFETY: all fields are integers, for which zero is a value.
+    // SAFETY: all fields are integers, for which zero is a valid value.
     let mut info: libc::tcp_info = unsafe { std::mem::zeroed() };
     let mut length = size_of::<libc::tcp_info>() as libc::socklen_t;
     let fd = fd.as_fd().as_raw_fd();

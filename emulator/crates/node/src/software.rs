@@ -19,32 +19,31 @@ use crate::clock::now;
 use crate::packet_socket::PacketSocket;
 use crate::poller::{Interest, Poller, Token};
 
-/// The inner end of the virtual network card, where packets of applications arrive.
+/// The inner end of the virtual network card, at which packets of applications arrive.
 pub const VIRTUAL_NIC_PEER: &str = "cy0x";
-/// Longest frame, in bytes: an IP packet and its Ethernet header.
+/// Longest frame in bytes: an IP packet with its Ethernet header.
 const FRAME_BYTES: usize = 65_535 + 14;
-/// Frames of one interface before the others have their turn.
+/// Most frames of one interface per turn.
 const TURN: usize = 64;
 
-/// The forwarding of one server and its interfaces.
+/// The forwarding of one server, with its interfaces.
 pub struct Software {
     forwarding: Box<dyn Forwarding>,
-    /// The ports' numbers, in the order of their sockets.
+    /// Numbers of the ports, in the order of their sockets.
     ports: Vec<u8>,
-    /// The ports, then the virtual network card.
+    /// Sockets of the ports, then of the virtual network card.
     sockets: Vec<PacketSocket>,
     buffer: PacketBuffer,
     verdicts: Vec<Verdict>,
-    /// Bytes of each flow at the last reading of the rates.
+    /// Bytes of each flow when rates were last computed.
     measured: BTreeMap<Flow, u64>,
-    /// Frames that an interface's queue did not take, or that came in faster than they were read.
+    /// Frames that were dropped because the queue of an interface or the socket's buffer was full.
     unsent: u64,
     reported: Option<TrafficCounts>,
 }
 
 impl Software {
-    /// Opens the interfaces of a server. Errors: a sentence with the interface that could not be
-    /// opened.
+    /// Opens the interfaces of a server. Errors: a sentence that names the interface.
     pub fn open(
         make: MakeForwarding,
         configuration: &Configuration,
@@ -111,14 +110,14 @@ impl Software {
         }
     }
 
-    /// Puts a user's program in place of the present one. Errors: a sentence.
+    /// Replaces the current program by a user's. Errors: a sentence for the user.
     pub fn set_program(&mut self, text: &str) -> Result<(), String> {
         self.forwarding
             .set_program(text)
             .map_err(|error| error.to_string())
     }
 
-    /// Whether a switching chip forwards.
+    /// Whether the forwarding is a switching chip.
     pub fn has_chip(&mut self) -> bool {
         self.forwarding.chip().is_some()
     }
@@ -128,12 +127,12 @@ impl Software {
         self.forwarding.inspect()
     }
 
-    /// The records for the protocol so far.
+    /// The records for the protocol since the last call.
     pub fn take_notices(&mut self) -> Vec<Vec<u8>> {
         self.forwarding.take_notices()
     }
 
-    /// Rate of each flow that starts here since the last call, in bits per second.
+    /// Rate of each flow from this server since the last call, in bits per second.
     pub fn take_rates(&mut self, elapsed_secs: f64) -> Vec<(Flow, f64)> {
         let counts = self.forwarding.flow_counts().into_iter();
         let bytes: BTreeMap<Flow, u64> = counts.map(|(flow, count)| (flow, count.bytes)).collect();
@@ -151,7 +150,7 @@ impl Software {
         self.forwarding.apply(update).map_err(|error| error.to_string())
     }
 
-    /// Counters of carried and dropped packets, if they have changed since the last call.
+    /// Counters of forwarded and dropped packets, if they have changed since the last call.
     pub fn changed_counts(&mut self) -> Option<TrafficCounts> {
         self.unsent += self.sockets.iter().map(PacketSocket::take_overrun).sum::<u64>();
         let (traffic, drops) = (self.forwarding.traffic(), self.forwarding.drops());
@@ -207,7 +206,7 @@ impl ServerChip for Software {
     }
 }
 
-/// Sends a frame by a port; whether its queue took it.
+/// Sends a frame by a port; returns whether the port's queue accepted it.
 fn send(ports: &[u8], sockets: &[PacketSocket], port: u8, frame: &[u8]) -> bool {
     let at = ports.iter().position(|other| *other == port);
     at.is_some_and(|at| sockets[at].send(frame))

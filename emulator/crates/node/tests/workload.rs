@@ -16,7 +16,7 @@ fn start(nodes: &[&Node], flows: &[Vec<Value>]) {
     for (node, flows) in nodes.iter().zip(flows) {
         node.send(&json!({"t": "workload", "flows": flows}));
     }
-    // Receivers first: a sender that comes too early only tries again.
+    // Receivers first, so that senders need not try twice.
     for node in nodes.iter().rev() {
         node.send(&json!({"t": "start"}));
     }
@@ -69,7 +69,7 @@ fn a_pipeline_passes_on_what_it_has_received_and_no_more() {
         vec![flow(11, "receive", 1, None)],
     ];
     start(&[&nodes[0], &nodes[1], &nodes[2]], &flows);
-    // Well before the first flow ends, the third server has part of it.
+    // The third server has received data long before the first flow ends.
     let early = nodes[2].wait_row(11, |row| row["bytes"].as_u64() > Some(0));
     assert!(early["bytes"].as_u64() < Some(bytes / 2), "{early}");
     let last = nodes[2].wait_row(11, done);
@@ -98,7 +98,7 @@ fn a_paced_flow_keeps_to_its_rate() {
         start(&[&a, &b], &[vec![send], vec![receive]]);
         let row = b.wait_row(2, done);
         let elapsed = begun.elapsed().as_secs_f64();
-        // 5 MB at 20 Mb/s are two seconds.
+        // At 20 Mb/s, 5 MB take two seconds.
         assert!((1.6..=3.5).contains(&elapsed), "{proto}: {elapsed} s");
         assert_eq!(
             (row["bytes"].as_u64(), row["lost"].as_u64()),
@@ -173,7 +173,8 @@ fn a_stopped_workload_is_forgotten_and_another_can_follow() {
             &[vec![flow(5, "send", 1, None)], vec![flow(5, "receive", 0, None)]],
         );
         b.wait_row(5, |row| row["bytes"].as_u64() > Some(1_000_000));
-        // Both have stopped before the next start: a sender must not find the receiver of before.
+        // Wait until both have stopped, so that a sender cannot reach the receiver of the previous
+        // start.
         for node in [&a, &b] {
             node.send(&json!({"t": "stop"}));
             node.send(&json!({"t": "inspect"}));
@@ -226,7 +227,7 @@ fn nonsense_is_refused_with_a_sentence_and_does_no_harm() {
     refused(&node, "hello_sec");
     node.send(&configure("carrier-pigeon", json!({})));
     refused(&node, "protocol is carrier-pigeon");
-    // A lost connection is opened again.
+    // After the connection is lost, the node opens a new one.
     node.reconnect();
     node.configure(0);
 }
@@ -242,12 +243,10 @@ fn a_node_ends_at_once_when_it_is_told_to() {
     assert!(begun.elapsed() < Duration::from_secs(1));
 }
 
-/// Tests of requests run one after the other: a server of one would answer the other's clients, at
-/// the same addresses and ports.
+/// Makes the tests of requests run one after the other: they use the same addresses and ports.
 static REQUESTS: Mutex<()> = Mutex::new(());
 
-/// Requests of one client to two servers and their responses, for both ends, with the further
-/// fields of `asking`.
+/// The flow orders of one client and two servers, with these additional fields of `asking`.
 fn exchanges(transport: &str, asking: &Value) -> [Vec<Value>; 3] {
     let mut flows = [vec![], vec![], vec![]];
     for place in 0..2u32 {
@@ -297,7 +296,7 @@ fn requests_are_answered_by_the_servers_that_are_drawn() {
                 message["t"] == "latencies" && count(message, "answered") + count(message, "timed_out") == 200
             });
             let answered = count(&told, "answered");
-            // A busy machine loses datagrams; TCP sends them again.
+            // A busy machine loses datagrams; TCP retransmits them.
             assert!(answered > 0 && (answered == 200 || transport == "udp"), "{told}");
             assert_eq!(
                 (&told["asked"], count(&told, "within_bound")),
@@ -350,7 +349,7 @@ fn requests_go_on_once_a_server_or_the_client_is_restarted() {
             .iter()
             .zip(0..)
             .for_each(|(node, server)| node.configure(server));
-        // One at a time: a response that never comes must not stop the client.
+        // The client sends one request at a time; a response that never arrives must not stop it.
         let [asks, first, second] = exchanges(transport, &json!({}));
         let told = |told: &Value, field: &str| told[field].as_u64().unwrap();
         let many = |latencies: &Value| told(latencies, "answered") > 50;

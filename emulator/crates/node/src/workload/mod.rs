@@ -1,5 +1,5 @@
-//! The built-in traffic generator: flows between servers, each a list entry from the fabric. The
-//! node does not know which pattern they form (one-to-all, permutation, incast, …).
+//! The built-in traffic generator: flows between servers, given as a list by the fabric. Patterns
+//! (one-to-all, permutation, incast, …) are not visible here.
 //!
 //! If the peer of a flow is lost, a sender tries to connect for [`CONNECT_SECS`]; once connected,
 //! TCP retransmits for [`tcp::USER_TIMEOUT_MILLIS`]. Then the flow is reported as done, with the
@@ -24,27 +24,27 @@ use cubeyard_messages::limits::{FLOWS, RATES_BITS_PER_SEC};
 use cubeyard_messages::{Exchange, FlowOrder, FlowRow, Latencies, Role, SubflowRow, Transport};
 pub use requests::values::AskedValues;
 
-/// Seconds for which a sender tries to connect.
+/// A sender tries to connect for this many seconds.
 pub const CONNECT_SECS: f64 = 10.0;
-/// Bytes of the block that senders send over and over.
+/// Size of the block that senders send repeatedly.
 const BLOCK_BYTES: usize = 1 << 20;
 
 /// State that all flows share.
 #[derive(Debug)]
 struct Shared {
-    /// The server's own address, that connections come from.
+    /// The server's own address, the source of connections.
     ip: Ipv4Addr,
     /// A file of [`BLOCK_BYTES`] in memory: the kernel sends its pages without a copy.
     block: OwnedFd,
     /// Buffer for received bytes, which are discarded.
     sink: Vec<u8>,
-    /// Rate of UDP flows without a rate of their own.
+    /// Rate of UDP flows for which no rate is given.
     link_bits_per_sec: f64,
     /// Longest payload of a datagram, in bytes.
     datagram_bytes: usize,
 }
 
-/// One end of a flow.
+/// The state of one end of a flow.
 #[derive(Debug)]
 enum End {
     TcpSender(tcp::Sender),
@@ -60,19 +60,19 @@ enum End {
 /// Progress of one end of a flow.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Progress {
-    /// Sent or received.
+    /// Bytes sent or received.
     pub bytes: u64,
     /// Bytes of responses: sent by the server, received by the client.
     pub response_bytes: u64,
-    /// TCP senders.
+    /// Retransmitted segments; for TCP senders.
     pub retransmits: u64,
-    /// UDP receivers; requests over UDP that were given up.
+    /// Lost datagrams, for UDP receivers; requests that were given up, for clients over UDP.
     pub lost: u64,
-    /// MPTCP senders.
+    /// Subflows; for MPTCP senders.
     pub subflows: Vec<SubflowRow>,
-    /// It has ended.
+    /// Whether the flow has ended.
     pub done: bool,
-    /// The reason, unless it carried everything.
+    /// Why the flow ended, unless all data was transferred.
     pub reason: Option<String>,
 }
 
@@ -91,44 +91,44 @@ struct Entry {
     reported: Option<FlowRow>,
     /// The last reported row of responses, if there are any.
     response_reported: Option<FlowRow>,
-    /// When the flow begins; `None` before the start.
+    /// Start time of the flow; `None` before the workload starts.
     begins: Option<Time>,
-    /// Bytes at the latest reading of the rate.
+    /// Bytes when the rate was last computed.
     measured_bytes: u64,
-    /// The end was reported to the protocol.
+    /// Whether the end was reported to the protocol.
     end_reported: bool,
 }
 
-/// All flows that start or end here.
+/// All flows with an end at this server.
 #[derive(Debug)]
 pub struct Workload {
     shared: Shared,
     entries: BTreeMap<u32, Entry>,
     timers: BTreeSet<(Time, u32)>,
     client: requests::Client,
-    /// Connections of restarted flows whose end was not reported to the protocol yet.
+    /// Connections of restarted flows whose end was not yet reported to the protocol.
     replaced: Vec<Flow>,
 }
 
 /// A message to the protocol about a flow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum FlowNews {
-    /// It sends at a rate.
+    /// The current rate of a flow.
     Rate {
-        /// The flow, as this server sends it.
+        /// Five-tuple of the packets that this server sends.
         flow: Flow,
-        /// Its rate.
+        /// Rate of the flow.
         bits_per_sec: f64,
     },
-    /// It has ended.
+    /// A flow has ended.
     Ended {
-        /// The flow.
+        /// Five-tuple of the flow.
         flow: Flow,
     },
 }
 
 impl Workload {
-    /// No flow yet, for a server of that address.
+    /// Creates a workload without flows, for a server with this address.
     pub fn new(ip: Ipv4Addr, link_bits_per_sec: f64, nic_mtu: u32) -> nix::Result<Workload> {
         let block = memfd_create(c"workload", MFdFlags::MFD_CLOEXEC)?;
         let pattern: Vec<u8> = (0..BLOCK_BYTES).map(|place| (place % 251) as u8).collect();
@@ -153,8 +153,8 @@ impl Workload {
         })
     }
 
-    /// Adds flows; receivers listen at once. A flow that was added before begins again: its other
-    /// end was restarted. Returns the error of the first flow that cannot be added.
+    /// Adds flows; receivers listen immediately. A flow that exists already begins again, because
+    /// its other end was restarted. Returns the error of the first flow that cannot be added.
     pub fn add(&mut self, orders: Vec<FlowOrder>, poller: &Poller) -> Result<(), String> {
         for order in orders {
             let id = order.id;
@@ -189,8 +189,8 @@ impl Workload {
             if let Some(exchange) = &order.exchange {
                 self.check_exchange(&order, exchange)?;
             }
-            // Before its port is bound again. The protocol forgets the old connection, unless the
-            // new connection is between the same ports.
+            // Removed before its port is bound again. The protocol forgets the old connection,
+            // unless the new one uses the same ports.
             if let Some(former) = self.entries.remove(&id) {
                 self.client.forget(former.unanswered());
                 let open = Some(former).filter(|former| !former.end_reported);
@@ -235,7 +235,7 @@ impl Workload {
         Ok(())
     }
 
-    /// Refuses requests that no datagram carries, and a second client.
+    /// Refuses requests that do not fit a datagram, and a second client.
     fn check_exchange(&mut self, order: &FlowOrder, exchange: &Exchange) -> Result<(), String> {
         let (request, response) = match order.transport {
             Transport::Tcp => (requests::MOST_BYTES, requests::MOST_BYTES),
@@ -260,19 +260,19 @@ impl Workload {
         }
     }
 
-    /// Whether the server here answers requests.
+    /// Whether this server answers requests.
     pub fn answers_requests(&self) -> bool {
         let ends = self.entries.values().map(|entry| &entry.end);
         ends.into_iter()
             .any(|end| matches!(end, End::TcpAnswerer(_) | End::UdpAnswerer(_)))
     }
 
-    /// The server's own address.
+    /// Address of this server.
     pub fn address(&self) -> Ipv4Addr {
         self.shared.ip
     }
 
-    /// Starts the flows that have not been.
+    /// Starts the flows that have not started yet.
     pub fn start(&mut self, now: Time) {
         self.client.start(now);
         self.timers.extend(self.client.next_timeout());
@@ -301,7 +301,7 @@ impl Workload {
         self.timers.first().map(|(at, _)| *at)
     }
 
-    /// Looks at the flows that are due.
+    /// Handles the flows that are due.
     pub fn on_timeout(&mut self, now: Time, poller: &Poller) {
         while let Some(&(at, id)) = self.timers.first().filter(|(at, _)| *at <= now) {
             self.timers.remove(&(at, id));
@@ -309,19 +309,20 @@ impl Workload {
         }
     }
 
-    /// A flow's socket is ready.
+    /// Handles a ready socket of a flow.
     pub fn on_ready(&mut self, id: u32, now: Time, poller: &Poller) {
         self.advance(id, now, poller);
     }
 
-    /// Advances a flow, and the flows that wait for the data that it receives.
+    /// Advances a flow, and the flows that pass on the data it receives.
     fn advance(&mut self, id: u32, now: Time, poller: &Poller) {
         let allowance = self.allowance(id);
         let Some(entry) = self.entries.get_mut(&id) else {
             return;
         };
         if entry.progress.done {
-            // A lost server does not respond to requests.
+            // The flow has ended because its server is lost, so give up the requests to that
+            // server.
             while self.client.take(id, now).is_some() {
                 self.client.gave_up(now);
             }
@@ -390,7 +391,7 @@ impl Workload {
                 .map(|(&other, _)| other)
                 .collect();
             for other in waiting {
-                // Flows that have not begun wait for their start time.
+                // Flows that have not begun must wait for their start time.
                 if self.entries[&other].begins.is_some_and(|begins| begins <= now) {
                     self.advance(other, now, poller);
                 }
@@ -398,7 +399,8 @@ impl Workload {
         }
     }
 
-    /// Bytes that a flow may have sent by now, and whether that is the final amount.
+    /// Number of bytes that a flow may have sent at this time, and whether that is the final
+    /// amount.
     fn allowance(&self, id: u32) -> Allowance {
         let Some(entry) = self.entries.get(&id) else {
             return Allowance::default();
@@ -423,10 +425,10 @@ impl Workload {
         }
     }
 
-    /// The rows of flows that have changed since the last call. With `retransmits`, reads the
-    /// counters of TCP first.
+    /// The rows of flows that have changed since the last call. With `retransmits`, first reads
+    /// TCP's counters.
     pub fn rows(&mut self, now: Time, poller: &Poller, retransmits: bool) -> Vec<FlowRow> {
-        // Bytes below the receivers' low-water mark count too.
+        // Read bytes below the receivers' low-water mark too, so that they count.
         let receivers = self
             .entries
             .iter()
@@ -445,7 +447,7 @@ impl Workload {
             }
             let flow = entry.flow(&self.shared);
             let row = entry.row(id, entry.order.role, entry.progress.bytes, flow);
-            // Responses are a separate flow, which the other end sends.
+            // Responses count as a separate flow in the other direction.
             let response = entry.order.exchange.as_ref().map(|exchange| {
                 let role = match entry.order.role {
                     Role::Send => Role::Receive,
@@ -466,7 +468,7 @@ impl Workload {
         self.client.report()
     }
 
-    /// Rates of the flows since the last call.
+    /// News of the flows since the last call, with their rates.
     pub fn news(&mut self, elapsed_secs: f64) -> Vec<FlowNews> {
         let mut news = Vec::new();
         for flow in std::mem::take(&mut self.replaced) {
@@ -495,7 +497,8 @@ impl Workload {
             };
             let carried = bytes - entry.measured_bytes;
             entry.measured_bytes = bytes;
-            // A receiver's own flow is its acknowledgements: next to nothing, but alive.
+            // The packets that a receiver sends are acknowledgements: almost no rate, but the flow
+            // is alive.
             let sends = entry.order.role == Role::Send || answers;
             let bits_per_sec = if sends {
                 carried as f64 * 8.0 / elapsed_secs
@@ -510,7 +513,7 @@ impl Workload {
     }
 }
 
-/// The row, if it is another than the last one.
+/// The row, if it differs from the last one.
 fn changed(reported: &mut Option<FlowRow>, row: Option<FlowRow>) -> Option<FlowRow> {
     if *reported == row {
         return None;
@@ -519,7 +522,7 @@ fn changed(reported: &mut Option<FlowRow>, row: Option<FlowRow>) -> Option<FlowR
     reported.clone()
 }
 
-/// See [`Workload::allowance`].
+/// The result of [`Workload::allowance`].
 #[derive(Clone, Copy, Debug, Default)]
 struct Allowance {
     bytes: u64,
@@ -527,7 +530,7 @@ struct Allowance {
 }
 
 impl Entry {
-    /// Requests that wait for their responses here.
+    /// Number of requests that wait here for their responses.
     fn unanswered(&self) -> usize {
         match &self.end {
             End::TcpAsker(asker) => asker.unanswered(),
@@ -536,7 +539,7 @@ impl Entry {
         }
     }
 
-    /// Reads the number of retransmitted segments from TCP.
+    /// Reads the number of retransmitted segments.
     fn ask_retransmits(&mut self) {
         match &self.end {
             End::TcpSender(sender) => sender.ask_retransmits(self.order.transport, &mut self.progress),
@@ -546,8 +549,8 @@ impl Entry {
         }
     }
 
-    /// The report of a flow that this end sends or receives; `flow` is the five-tuple that it
-    /// sends.
+    /// The row of a flow that this end sends or receives; `flow` is the five-tuple of the packets
+    /// that it sends.
     fn row(&self, id: u32, role: Role, bytes: u64, flow: Option<Flow>) -> FlowRow {
         let flow = flow.filter(|_| role == Role::Send);
         FlowRow {
@@ -563,8 +566,8 @@ impl Entry {
         }
     }
 
-    /// The five-tuple of the packets that this server sends for the flow; `None` before it has a
-    /// peer.
+    /// The five-tuple of the flow's packets that this server sends; `None` before the peer is
+    /// known.
     fn flow(&self, shared: &Shared) -> Option<Flow> {
         let (proto, peer_port) = match &self.end {
             End::TcpSender(sender) => (6, sender.local_port()?),

@@ -1,5 +1,5 @@
-//! TCP flows. Senders send the same block of memory again and again without copying it; receivers
-//! let the kernel discard received data. Neither adds processor time to that of the network itself.
+//! TCP flows. Senders send the same block of memory repeatedly without copying it; receivers let
+//! the kernel discard the data. So neither adds much processor time to that of the network itself.
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -20,50 +20,50 @@ use crate::poller::{Interest, Poller, Token};
 use crate::socket_options::{retransmits, set_pacing_rate, set_receive_low_water, subflows};
 use cubeyard_messages::{FlowOrder, Transport};
 
-/// Time for which sent data may stay without an answer before the peer counts as lost.
+/// If sent data is not acknowledged for this time, the peer counts as lost.
 pub const USER_TIMEOUT_MILLIS: u32 = 60_000;
-/// From one try to connect to the next.
+/// Time between two tries to connect.
 pub const RETRY: Duration = Duration::from_millis(250);
-/// Bytes that one flow moves before the others have their turn.
+/// Most bytes of one flow per turn.
 const TURN_BYTES: usize = 4 << 20;
-/// Bytes that make a receiver wake up.
+/// A receiver wakes up only for this many bytes.
 const LOW_WATER_BYTES: u32 = 32 * 1024;
 
-/// The end that sends.
+/// The sending end of a flow.
 #[derive(Debug, Default)]
 pub struct Sender {
     state: State,
     local_port: Option<u16>,
     offset: i64,
-    /// Whether room to write is waited for.
+    /// Whether the poller waits until the socket is writable.
     awake: bool,
 }
 
 #[derive(Debug, Default)]
 enum State {
-    /// Not begun, or between two tries.
+    /// Not connected: before the start, or between two tries.
     #[default]
     Apart,
     Connecting(OwnedFd),
     Sending(OwnedFd),
-    /// All is sent; the peer closes when it has got it.
+    /// Everything is sent; the peer closes the connection after receiving it.
     Draining(OwnedFd),
     Done,
 }
 
 impl Sender {
-    /// The port it sends from, once connected.
+    /// Source port, once connected.
     pub fn local_port(&self) -> Option<u16> {
         self.local_port
     }
 
-    /// Notes how many segments were sent again, and what MPTCP's subflows have carried.
+    /// Reads the number of retransmitted segments, and the bytes of MPTCP's subflows.
     pub fn ask_retransmits(&self, transport: Transport, progress: &mut Progress) {
         if let State::Sending(fd) | State::Draining(fd) = &self.state {
             if transport == Transport::Mptcp {
                 if let Ok(found) = subflows(fd) {
                     let again = found.iter().map(|item| item.retransmits).sum();
-                    // A subflow that is closed takes its count along.
+                    // The count of a closed subflow disappears, so keep the maximum.
                     progress.retransmits = progress.retransmits.max(again);
                     progress.subflows = found;
                 }
@@ -73,7 +73,7 @@ impl Sender {
         }
     }
 
-    /// Does what is possible now; returns when to continue even if the socket is not ready.
+    /// Does what is possible now. Returns when to continue even if the socket is not ready.
     #[expect(
         clippy::too_many_arguments,
         reason = "the one call from the workload, which owns all of it"
@@ -123,7 +123,8 @@ impl Sender {
         let wanted = order.source_port.map(|port| open(order, shared, port));
         let fd = match wanted {
             Some(Ok(fd)) => fd,
-            // Somebody has the port, or the same two ports are still in use: any other will do.
+            // Another socket uses the port, or the connection's ports are still in use: take any
+            // port.
             _ => open(order, shared, 0)?,
         };
         poller.add(&fd, Token::Flow(order.id), Interest::BOTH)?;
@@ -140,7 +141,7 @@ impl Sender {
         Ok(())
     }
 
-    /// Sends what may be sent and there is room for.
+    /// Sends as much as the flow may send and the socket accepts.
     fn carry(
         &mut self,
         order: &FlowOrder,
@@ -170,8 +171,8 @@ impl Sender {
             if all && allowance.is_final {
                 shutdown(fd.as_raw_fd(), Shutdown::Write)?;
             }
-            // A socket with nothing to send is always writable: epoll would return at once each
-            // time.
+            // A socket without data to send is always writable, so epoll would return immediately
+            // each time.
             if self.awake == all {
                 let interest = if all { Interest::READ } else { Interest::BOTH };
                 poller.modify(fd, Token::Flow(order.id), interest)?;
@@ -184,8 +185,8 @@ impl Sender {
                 self.state = State::Draining(fd);
             }
         }
-        // The peer never sends: the end of its stream means that it has disconnected, or received
-        // everything.
+        // The peer never sends. The end of its stream means that it has received everything or has
+        // disconnected.
         if let State::Sending(fd) | State::Draining(fd) = &self.state {
             match recv(fd.as_raw_fd(), &mut shared.sink, MsgFlags::MSG_TRUNC) {
                 Ok(0) if matches!(self.state, State::Draining(_)) => {
@@ -202,7 +203,7 @@ impl Sender {
     }
 }
 
-/// The end that receives.
+/// The receiving end of a flow.
 #[derive(Debug, Default)]
 pub struct Receiver {
     listener: Option<OwnedFd>,
@@ -211,7 +212,7 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// Listens for the flow's one connection.
+    /// Listens for the connection of the sender.
     pub fn listen(order: &FlowOrder, shared: &Shared, poller: &Poller, progress: &mut Progress) -> Receiver {
         Receiver {
             listener: listener(order, shared, poller, progress),
@@ -219,12 +220,12 @@ impl Receiver {
         }
     }
 
-    /// The port that the peer sends from, once it has connected.
+    /// Source port of the sender, once it has connected.
     pub fn peer_port(&self) -> Option<u16> {
         self.peer_port
     }
 
-    /// Reads the data that has arrived.
+    /// Reads the data that is waiting.
     pub fn advance(
         &mut self,
         order: &FlowOrder,
@@ -268,7 +269,7 @@ impl Receiver {
         }
     }
 
-    /// Takes the connection of the one peer that is expected; others are closed.
+    /// Accepts the connection of the expected sender, and closes others.
     fn accept(&mut self, order: &FlowOrder, poller: &Poller) -> nix::Result<()> {
         while let Some(listener) = &self.listener {
             let Some(fd) = accept_one(listener)? else {
@@ -284,7 +285,7 @@ impl Receiver {
             self.peer_port = Some(peer.port());
             self.connection = Some(fd);
             if order.transport == Transport::Mptcp {
-                // Further subflows need it for as long as the connection lasts.
+                // Keep the listener: further subflows of the connection need it.
                 break;
             }
             self.listener = None;
@@ -293,7 +294,7 @@ impl Receiver {
     }
 }
 
-/// A socket that listens at the flow's port; without one the flow has ended.
+/// Opens a listening socket at the flow's port. If that fails, the flow has ended.
 pub fn listener(
     order: &FlowOrder,
     shared: &Shared,
@@ -303,7 +304,7 @@ pub fn listener(
     let open = || {
         let fd = tcp_socket(order.transport)?;
         setsockopt(&fd, sockopt::ReuseAddr, &true)?;
-        // MPTCP's subflows arrive at all of the server's addresses.
+        // The subflows of MPTCP arrive at all addresses of the server.
         let ip = match order.transport {
             Transport::Mptcp => Ipv4Addr::UNSPECIFIED,
             Transport::Tcp | Transport::Udp => shared.ip,
@@ -324,29 +325,30 @@ pub fn listener(
     listener.ok()
 }
 
-/// The next connection that waits.
+/// Accepts the next waiting connection.
 #[allow(unsafe_code, reason = "the library gives the new descriptor as a bare number")]
 pub fn accept_one(listener: &OwnedFd) -> nix::Result<Option<OwnedFd>> {
     let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
     match nix::sys::socket::accept4(listener.as_raw_fd(), flags) {
-        // SAFETY: the descriptor is new and nobody else's.
+        // SAFETY: the descriptor is new, so nothing else owns it.
         Ok(fd) => Ok(Some(unsafe { OwnedFd::from_raw_fd(fd) })),
         Err(Errno::EAGAIN | Errno::EINTR | Errno::ECONNABORTED) => Ok(None),
         Err(error) => Err(error),
     }
 }
 
-/// A socket that connects from this port; from any if it is 0.
+/// Opens a socket that connects from this port; 0 for any port.
 pub fn open(order: &FlowOrder, shared: &Shared, port: u16) -> nix::Result<OwnedFd> {
     let fd = tcp_socket(order.transport)?;
     if order.transport == Transport::Tcp {
-        // MPTCP has no such option: its subflows end by the namespace's number of repetitions.
+        // MPTCP does not have this option. Its subflows end after the namespace's number of
+        // retransmissions.
         setsockopt(&fd, sockopt::TcpUserTimeout, &USER_TIMEOUT_MILLIS)?;
     }
     if let Some(rate) = order.rate_bits_per_sec {
         set_pacing_rate(&fd, (rate / 8.0).min(f64::from(u32::MAX)) as u32)?;
     }
-    // An earlier connection from the port may wait for its last packets.
+    // An earlier connection of the port may still wait for its last packets.
     setsockopt(&fd, sockopt::ReuseAddr, &(port != 0))?;
     bind(fd.as_raw_fd(), &address(order.own_ip.unwrap_or(shared.ip), port))?;
     match connect(fd.as_raw_fd(), &address(order.peer_ip, order.port)) {
@@ -355,7 +357,7 @@ pub fn open(order: &FlowOrder, shared: &Shared, port: u16) -> nix::Result<OwnedF
     }
 }
 
-/// The number of MPTCP among the protocols of sockets, not one of IP. `[man 7 mptcp]`
+/// Protocol number of MPTCP for sockets; it is no IP protocol. `[man 7 mptcp]`
 const IPPROTO_MPTCP: libc::c_int = 262;
 
 #[allow(unsafe_code, reason = "the library does not know this protocol of sockets")]
@@ -365,10 +367,10 @@ fn tcp_socket(transport: Transport) -> nix::Result<OwnedFd> {
         return socket(AddressFamily::Inet, SockType::Stream, flags, None);
     }
     let kind = libc::SOCK_STREAM | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
-    // SAFETY: the call takes numbers only.
+    // SAFETY: the call takes only numbers.
     let number = unsafe { libc::socket(libc::AF_INET, kind, IPPROTO_MPTCP) };
     Errno::result(number)?;
-    // SAFETY: the descriptor is new and nobody else's.
+    // SAFETY: the descriptor is new, so nothing else owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(number) })
 }
 

@@ -1,4 +1,4 @@
-//! UDP flows: numbered datagrams at a rate, counted where they arrive.
+//! UDP flows: numbered datagrams at a fixed rate, counted where they arrive.
 
 use std::io::ErrorKind;
 use std::net::UdpSocket;
@@ -13,26 +13,26 @@ use super::{Allowance, Progress, Shared};
 use crate::poller::{Interest, Poller, Token};
 use cubeyard_messages::FlowOrder;
 
-/// Bytes of the headers before a datagram's payload.
+/// Length of the headers before a datagram's payload.
 pub const IP_AND_UDP_BYTES: usize = 28;
-/// Bytes that each payload begins with: its number (8 bytes, big-endian), then 1 in the last ones
-/// and 0 in others.
+/// Length of the payload's header: the datagram's number (8 bytes, big-endian), then 1 in the last
+/// datagrams and 0 in others.
 pub const HEAD_BYTES: usize = 9;
-/// From one burst to the next.
+/// Time between two bursts.
 const TICK: Duration = Duration::from_millis(5);
-/// A sender that could not run for longer than this does not make up for it.
+/// A sender that could not run for longer than this does not make up for the excess.
 const CATCH_UP: Duration = Duration::from_millis(100);
-/// The last datagram is sent that often, since any may be lost.
+/// How often the last datagram is sent, since any may be lost.
 const FAREWELLS: u32 = 5;
-/// Datagrams taken before the others have their turn.
+/// Most datagrams read per turn.
 const TURN: usize = 256;
 
-/// The end that sends.
+/// The sending end of a flow.
 #[derive(Debug, Default)]
 pub struct Sender {
     socket: Option<UdpSocket>,
     local_port: Option<u16>,
-    /// Bytes that the rate allows but were not sent.
+    /// Bytes that the rate allows and that were not sent yet.
     credit_bytes: f64,
     last_at: Option<Time>,
     sequence: u64,
@@ -40,12 +40,12 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// The port it sends from.
+    /// Source port of the flow.
     pub fn local_port(&self) -> Option<u16> {
         self.local_port
     }
 
-    /// Sends as much as the rate allows by now; returns when to continue.
+    /// Sends as much as the rate allows. Returns when to continue.
     pub fn advance(
         &mut self,
         order: &FlowOrder,
@@ -68,7 +68,7 @@ impl Sender {
         }
         let elapsed = now.saturating_sub(self.last_at.unwrap_or(now)).min(CATCH_UP);
         if self.last_at.is_some_and(|at| now < at + TICK) && self.sequence > 0 {
-            // A pipeline's news between two bursts: the burst that is planned will take it.
+            // A pipeline has new data between two bursts. The next burst sends it.
             return None;
         }
         self.last_at = Some(now);
@@ -99,7 +99,7 @@ impl Sender {
         Some(now + TICK)
     }
 
-    /// Sends a datagram. A datagram that the network refuses is lost like any other.
+    /// Sends a datagram. The network may refuse it; it is lost like any other.
     fn send(&mut self, shared: &mut Shared, length: usize, last: bool) {
         let payload = &mut shared.sink[..length];
         payload[..8].copy_from_slice(&self.sequence.to_be_bytes());
@@ -111,12 +111,12 @@ impl Sender {
     }
 }
 
-/// A socket to the flow's other end. Uses the source port of the order if it is free.
+/// Opens a socket to the flow's other end, with the order's source port if it is free.
 pub fn open(order: &FlowOrder, shared: &Shared) -> std::io::Result<UdpSocket> {
     let wanted = order.source_port.map(|port| UdpSocket::bind((shared.ip, port)));
     let socket = match wanted {
         Some(Ok(socket)) => socket,
-        // Somebody has the port: any other will do.
+        // Another socket uses the port: take any port.
         _ => UdpSocket::bind((shared.ip, 0))?,
     };
     socket.set_nonblocking(true)?;
@@ -124,17 +124,17 @@ pub fn open(order: &FlowOrder, shared: &Shared) -> std::io::Result<UdpSocket> {
     Ok(socket)
 }
 
-/// The end that receives.
+/// The receiving end of a flow.
 #[derive(Debug)]
 pub struct Receiver {
     socket: Option<UdpSocket>,
     arrived: u64,
-    /// One more than the highest number that arrived.
+    /// The highest number that has arrived, plus one.
     expected: u64,
 }
 
 impl Receiver {
-    /// Waits for the flow's datagrams.
+    /// Opens the socket for the flow's datagrams.
     pub fn listen(order: &FlowOrder, shared: &Shared, poller: &Poller, progress: &mut Progress) -> Receiver {
         let open = || {
             let socket = UdpSocket::bind((shared.ip, order.port))?;
@@ -153,14 +153,14 @@ impl Receiver {
         }
     }
 
-    /// Counts received datagrams. Datagrams from other senders than the peer are not counted.
+    /// Counts received datagrams, ignoring those from others than the peer.
     pub fn advance(&mut self, order: &FlowOrder, progress: &mut Progress) {
         let Some(socket) = &self.socket else {
             return;
         };
         let mut head = [0; HEAD_BYTES];
         for _ in 0..TURN {
-            // With MSG_TRUNC, `recv` returns the whole length, though it only copies the head.
+            // With MSG_TRUNC, `recv` returns the whole length, although it copies only the header.
             let length = match socket.peek_from(&mut head) {
                 Ok((_, from)) if from.ip() == order.peer_ip => {
                     recv(socket.as_raw_fd(), &mut head, MsgFlags::MSG_TRUNC)

@@ -1,4 +1,4 @@
-//! The fabric's end of node sockets, and nodes that run as separate processes on loopback.
+//! The fabric's end of the sockets, and nodes that run as separate processes on loopback.
 #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up should fail")]
 
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -13,10 +13,10 @@ use nix::sys::socket::{
 use nix::sys::time::{TimeVal, TimeValLike};
 use serde_json::{Value, json};
 
-/// Nothing takes longer.
+/// Time limit of every wait.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A node and the socket to it.
+/// A node with the socket to it.
 pub struct Node {
     pub child: Child,
     socket: OwnedFd,
@@ -38,7 +38,7 @@ fn seqpacket() -> OwnedFd {
 fn accept(listener: &OwnedFd) -> OwnedFd {
     use std::os::fd::FromRawFd;
     let fd = accept4(listener.as_raw_fd(), SockFlag::SOCK_CLOEXEC).unwrap();
-    // SAFETY: the descriptor is new and nobody else's.
+    // SAFETY: the descriptor is new, so nothing else owns it.
     let fd = unsafe { OwnedFd::from_raw_fd(fd) };
     setsockopt(&fd, sockopt::ReceiveTimeout, &TimeVal::milliseconds(200)).unwrap();
     fd
@@ -67,13 +67,13 @@ impl Node {
         }
     }
 
-    /// Ends the connection; the node makes another.
+    /// Closes the connection, and waits until the node has connected again.
     pub fn reconnect(&mut self) {
         nix::sys::socket::shutdown(self.socket.as_raw_fd(), nix::sys::socket::Shutdown::Both).unwrap();
         self.socket = accept(&self._listener);
     }
 
-    /// Sends bytes as they are.
+    /// Sends raw bytes, which need not be a message.
     pub fn send_bytes(&self, bytes: &[u8]) {
         send(self.socket.as_raw_fd(), bytes, MsgFlags::empty()).unwrap();
     }
@@ -83,7 +83,7 @@ impl Node {
         self.send_bytes(message.to_string().as_bytes());
     }
 
-    /// Configures a server without a protocol, on a loopback address.
+    /// Configures a server without a protocol and with a loopback address.
     pub fn configure(&self, server: u32) {
         let ip = format!("127.0.1.{}", server + 1);
         let spec = json!({"family": "tree", "edge_ports": 48, "servers": 96});
@@ -96,7 +96,7 @@ impl Node {
         self.wait(|message| message["t"] == "ready");
     }
 
-    /// The next message that matches; others are skipped.
+    /// Waits for a message that `wanted` accepts; skips others.
     pub fn wait(&self, wanted: impl Fn(&Value) -> bool) -> Value {
         let begun = Instant::now();
         let mut buffer = vec![0; 1 << 16];
@@ -115,7 +115,7 @@ impl Node {
         panic!("the node said only {seen:?}");
     }
 
-    /// The row of a flow once it is as wanted.
+    /// Waits until the row of a flow satisfies `wanted`.
     pub fn wait_row(&self, id: u32, wanted: impl Fn(&Value) -> bool) -> Value {
         let row = |message: &Value| {
             let rows = message["rows"].as_array().cloned().unwrap_or_default();
@@ -133,7 +133,7 @@ impl Drop for Node {
     }
 }
 
-/// One end of a TCP flow between two of these servers.
+/// The order for one end of a TCP flow between two of these servers.
 pub fn flow(id: u32, role: &str, peer: u32, bytes: Option<u64>) -> Value {
     json!({"id": id, "role": role, "peer_ip": format!("127.0.1.{}", peer + 1), "port": 5201 + id,
         "transport": "tcp", "bytes": bytes, "rate_bits_per_sec": null, "start_secs": 0.0, "pipeline": null})

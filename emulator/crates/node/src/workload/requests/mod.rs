@@ -25,24 +25,25 @@ use cubeyard_topology::asking::{asked_server, pause_secs};
 
 /// The longest request or response over TCP.
 pub const MOST_BYTES: u64 = 1 << 40;
-/// The longest response over UDP: with more datagrams, nearly every response would lose one.
+/// The longest response over UDP. With more datagrams, almost every response would lose one of
+/// them.
 pub const MOST_UDP_BYTES: u64 = 1 << 16;
-/// A client that waits for each response sends its next request at least this long after it gave up
-/// one.
+/// After giving up a request, a client that waits for each response pauses at least this long
+/// before the next one.
 const RETRY: Duration = Duration::from_millis(250);
 
 /// The client of this server, if it has one.
 #[derive(Debug, Default)]
 pub struct Client {
     asking: Option<Asking>,
-    /// The flow to each server, by the server's place.
+    /// The flow to each server, by the server's index among the client's targets.
     flows: BTreeMap<u32, u32>,
-    /// The number of the next request.
+    /// Number of the next request.
     next: u64,
-    /// When it is due; `None` before the start, while a response is waited for, and when all are
-    /// sent.
+    /// When the next request is due; `None` before the start, while waiting for a response, and
+    /// when all requests are sent.
     due: Option<Time>,
-    /// Requests whose flow has begun again before their responses came.
+    /// Requests that had no response yet when their flow was restarted.
     forgotten: usize,
     latencies: Latencies,
     buckets: BTreeMap<u16, u64>,
@@ -50,7 +51,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// Adds a flow for requests, or the same again. Errors describe the problem of the flow.
+    /// Adds a flow for requests, or one that is restarted. Errors describe the problem of the flow.
     pub fn add(&mut self, flow: u32, asking: &Asking) -> Result<(), String> {
         check(flow, asking)?;
         let alike = |had: &Asking| {
@@ -68,12 +69,12 @@ impl Client {
         Ok(())
     }
 
-    /// No responses will come to so many requests.
+    /// Records that this many requests will get no response.
     pub fn forget(&mut self, requests: usize) {
         self.forgotten += requests;
     }
 
-    /// The first request is due from now on.
+    /// Makes the first request due.
     pub fn start(&mut self, now: Time) {
         for _ in 0..std::mem::take(&mut self.forgotten) {
             self.gave_up(now);
@@ -90,15 +91,15 @@ impl Client {
         }
     }
 
-    /// When the next request is due, and over which flow.
+    /// When the next request is due, and the flow for it.
     pub fn next_timeout(&self) -> Option<(Time, u32)> {
         let asking = self.asking.as_ref()?;
         let place = asked_server(asking.client_seed, self.next, asking.places);
         Some((self.due?, *self.flows.get(&place)?))
     }
 
-    /// The due time of a request that is due over this flow by now. Latency counts from this time,
-    /// not from sending: a client that is late must not look fast.
+    /// Takes the next request if it is due and belongs to this flow; returns its due time. Latency
+    /// counts from the due time, not from sending: otherwise a client that is late would look fast.
     pub fn take(&mut self, flow: u32, now: Time) -> Option<Time> {
         let (due, _) = self
             .next_timeout()
@@ -113,7 +114,7 @@ impl Client {
         Some(due)
     }
 
-    /// A response is whole.
+    /// Records a complete response.
     pub fn answered(&mut self, begun: Time, now: Time) {
         let latency = now.saturating_sub(begun);
         let nanos = u64::try_from(latency.as_nanos()).unwrap_or(u64::MAX);
@@ -127,13 +128,13 @@ impl Client {
         self.go_on(now, Duration::ZERO);
     }
 
-    /// No response is waited for any longer.
+    /// Records that a request was given up.
     pub fn gave_up(&mut self, now: Time) {
         self.latencies.timed_out += 1;
         self.go_on(now, RETRY);
     }
 
-    /// One at a time: the next one.
+    /// For a client with one request at a time: schedules the next one.
     fn go_on(&mut self, now: Time, least: Duration) {
         if let Some(asking) = self
             .asking
@@ -145,7 +146,7 @@ impl Client {
         }
     }
 
-    /// Timeout of a request over UDP.
+    /// Time limit for responses over UDP.
     pub fn timeout(&self) -> Duration {
         secs(self.asking.as_ref().map_or(0.0, |asking| asking.timeout_secs))
     }
@@ -196,7 +197,7 @@ fn check(flow: u32, asking: &Asking) -> Result<(), String> {
     Ok(())
 }
 
-/// Refuses payloads without room for a request's number, and requests that are longer than a
+/// Refuses payloads without space for a request's number, and requests that are longer than a
 /// datagram.
 pub fn check_bytes(flow: u32, sizes: [(&str, u64, u64); 2]) -> Result<(), String> {
     for (field, bytes, most) in sizes {
@@ -245,7 +246,7 @@ mod tests {
         assert_eq!(client.next_timeout(), Some((9 * MS, 3)));
         assert_eq!(client.take(3, 10 * MS), Some(9 * MS));
         client.answered(9 * MS, 30 * MS);
-        // Both are sent.
+        // Both requests are sent.
         assert_eq!(client.next_timeout(), None);
         let told = client.report().unwrap();
         assert_eq!((told.asked, told.answered, told.within_bound), (2, 2, 1));

@@ -1,6 +1,6 @@
-//! Requests over TCP: one connection from a client to a server, requests of one size and responses
-//! of one size, in the same order. TCP retransmits lost segments; the requests of a lost connection
-//! are lost.
+//! Requests over TCP: one connection per client and server, with requests of one size, and
+//! responses of one size in the same order. TCP retransmits lost segments. If the connection is
+//! lost, its requests are lost.
 
 use std::collections::VecDeque;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -23,13 +23,13 @@ use crate::workload::{BLOCK_BYTES, CONNECT_SECS, Progress, Shared};
 /// Bytes that one end moves in each direction per turn.
 const TURN_BYTES: usize = 1 << 20;
 
-/// A connection with bytes to send, whose contents do not matter.
+/// A connection with a number of bytes to send, whose content does not matter.
 #[derive(Debug)]
 struct Stream {
     fd: OwnedFd,
     unsent: u64,
     offset: i64,
-    /// Whether room to write is waited for.
+    /// Whether the poller waits until the socket is writable.
     awake: bool,
 }
 
@@ -43,7 +43,7 @@ impl Stream {
         }
     }
 
-    /// Sends what there is room for; how much.
+    /// Sends as much as the socket accepts; returns the number of bytes.
     fn flush(&mut self, id: u32, shared: &Shared, poller: &Poller) -> nix::Result<u64> {
         let before = self.unsent;
         let mut full = false;
@@ -71,7 +71,7 @@ impl Stream {
         Ok(before - self.unsent)
     }
 
-    /// Number of received bytes, and whether the stream ended.
+    /// Reads and discards data; returns the number of bytes, and whether the stream has ended.
     fn receive(&self, shared: &mut Shared) -> nix::Result<(u64, bool)> {
         let mut received = 0;
         while received < TURN_BYTES {
@@ -93,9 +93,9 @@ pub struct Asker {
     connecting: Option<OwnedFd>,
     stream: Option<Stream>,
     local_port: Option<u16>,
-    /// When the requests that have no whole response were due.
+    /// Due times of the requests without a complete response.
     waiting: VecDeque<Time>,
-    /// Bytes of the first one's response that have come.
+    /// Bytes received of the response to the first of them.
     received: u64,
 }
 
@@ -105,12 +105,12 @@ impl Asker {
         self.local_port
     }
 
-    /// Requests without a whole response.
+    /// Number of requests without a complete response.
     pub fn unanswered(&self) -> usize {
         self.waiting.len()
     }
 
-    /// Notes how many segments were sent again.
+    /// Reads the number of retransmitted segments.
     pub fn ask_retransmits(&self, progress: &mut Progress) {
         if let Some(stream) = &self.stream {
             progress.retransmits = retransmits(&stream.fd).map_or(progress.retransmits, u64::from);
@@ -134,7 +134,8 @@ impl Asker {
         poller: &Poller,
         progress: &mut Progress,
     ) -> Option<Time> {
-        // Requests that are due before the connection exists wait for it, and are late.
+        // Requests that are due before the connection exists wait for it, and their latency
+        // includes that.
         while let Some(begun) = client.take(order.id, now) {
             self.waiting.push_back(begun);
             if let Some(stream) = &mut self.stream {
@@ -179,7 +180,8 @@ impl Asker {
             let wanted = order.source_port.map(|port| open(order, shared, port));
             let fd = match wanted {
                 Some(Ok(fd)) => fd,
-                // Somebody has the port, or the same two ports are still in use: any other will do.
+                // Another socket uses the port, or the connection's ports are still in use: take
+                // any port.
                 _ => open(order, shared, 0)?,
             };
             setsockopt(&fd, sockopt::TcpNoDelay, &true)?;
@@ -236,18 +238,18 @@ impl Asker {
     }
 }
 
-/// The server's end.
+/// The server's end of a flow.
 #[derive(Debug, Default)]
 pub struct Answerer {
     listener: Option<OwnedFd>,
     stream: Option<Stream>,
     peer_port: Option<u16>,
-    /// Bytes of a request that is not whole yet.
+    /// Bytes received of an incomplete request.
     received: u64,
 }
 
 impl Answerer {
-    /// Listens for the client's one connection.
+    /// Listens for the connection of the client.
     pub fn listen(order: &FlowOrder, shared: &Shared, poller: &Poller, progress: &mut Progress) -> Answerer {
         Answerer {
             listener: listener(order, shared, poller, progress),
@@ -260,7 +262,7 @@ impl Answerer {
         self.peer_port
     }
 
-    /// Notes how many segments were sent again.
+    /// Reads the number of retransmitted segments.
     pub fn ask_retransmits(&self, progress: &mut Progress) {
         if let Some(stream) = &self.stream {
             progress.retransmits = retransmits(&stream.fd).map_or(progress.retransmits, u64::from);
@@ -309,7 +311,7 @@ impl Answerer {
         Ok(())
     }
 
-    /// Takes the connection of the one client that is expected; others are closed.
+    /// Accepts the connection of the expected client, and closes others.
     fn accept(&mut self, order: &FlowOrder, poller: &Poller) -> nix::Result<()> {
         while let Some(listener) = &self.listener {
             let Some(fd) = accept_one(listener)? else {

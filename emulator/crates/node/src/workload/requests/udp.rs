@@ -1,6 +1,6 @@
 //! Requests over UDP: a datagram that begins with the request's number, and a response of one or
-//! more datagrams, each of which begins with that number. Lost datagrams are not retransmitted: the
-//! client gives up.
+//! more datagrams, each of which begins with that number too. Lost datagrams are not sent again:
+//! the client gives up the request.
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -14,7 +14,7 @@ use crate::poller::{Interest, Poller, Token};
 use crate::workload::udp::open;
 use crate::workload::{Progress, Shared};
 
-/// Datagrams taken before the others have their turn.
+/// Most datagrams read per turn.
 const TURN: usize = 256;
 
 /// The client's end of a flow.
@@ -22,7 +22,7 @@ const TURN: usize = 256;
 pub struct Asker {
     socket: Option<UdpSocket>,
     local_port: Option<u16>,
-    /// By number: when a request was due, and the bytes of its response that have come.
+    /// Waiting requests by number: due time, and bytes received of the response.
     waiting: BTreeMap<u64, (Time, u64)>,
     sequence: u64,
 }
@@ -33,13 +33,13 @@ impl Asker {
         self.local_port
     }
 
-    /// Requests without a whole response.
+    /// Number of requests without a complete response.
     pub fn unanswered(&self) -> usize {
         self.waiting.len()
     }
 
-    /// Sends due requests, reads responses and gives up requests without a response for too long;
-    /// returns when to continue.
+    /// Sends due requests, reads responses, and gives up requests that have waited too long.
+    /// Returns when to continue.
     #[expect(
         clippy::too_many_arguments,
         reason = "the one call from the workload, which owns all of it"
@@ -75,7 +75,7 @@ impl Asker {
             self.ask(exchange, begun, shared, progress);
         }
         let timeout = client.timeout();
-        // Requests are numbered in the order of their moments.
+        // Requests are numbered in the order of their due times.
         while let Some(first) = self
             .waiting
             .first_entry()
@@ -94,7 +94,7 @@ impl Asker {
         let payload = &mut shared.sink[..exchange.request_bytes as usize];
         payload[..HEAD_BYTES as usize].copy_from_slice(&self.sequence.to_be_bytes());
         if let Some(socket) = &self.socket {
-            // A datagram that the network refuses is lost like any other.
+            // The network may refuse a datagram; it is lost like any other.
             let _lost = socket.send(payload);
         }
         progress.bytes += exchange.request_bytes;
@@ -117,13 +117,13 @@ impl Asker {
             let length = match socket.recv(&mut shared.sink) {
                 Ok(length) => length,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
-                // Nobody listens there yet, or no longer: the request waits for its time.
+                // The server's socket is closed, so the request waits for its time limit.
                 Err(_) => continue,
             };
             let Some(number) = number_of(&shared.sink[..length]) else {
                 continue;
             };
-            // A late one was given up.
+            // A response to a request that was given up.
             let Some((begun, received)) = self.waiting.get_mut(&number) else {
                 continue;
             };
@@ -137,7 +137,7 @@ impl Asker {
     }
 }
 
-/// The server's end.
+/// The server's end of a flow.
 #[derive(Debug)]
 pub struct Answerer {
     socket: Option<UdpSocket>,
@@ -145,7 +145,7 @@ pub struct Answerer {
 }
 
 impl Answerer {
-    /// Waits for requests.
+    /// Opens the socket for requests.
     pub fn listen(order: &FlowOrder, shared: &Shared, poller: &Poller, progress: &mut Progress) -> Answerer {
         let open = || {
             let socket = UdpSocket::bind((shared.ip, order.port))?;
@@ -168,8 +168,7 @@ impl Answerer {
         self.peer_port
     }
 
-    /// Answers the requests that have arrived. Datagrams from other senders than the client are
-    /// ignored.
+    /// Answers the requests that have arrived. Ignores datagrams from others than the client.
     pub fn advance(
         &mut self,
         order: &FlowOrder,
@@ -203,7 +202,7 @@ fn number_of(payload: &[u8]) -> Option<u64> {
     payload.first_chunk().map(|head| u64::from_be_bytes(*head))
 }
 
-/// The payloads of a response's datagrams: as few as possible, as equal as possible.
+/// The payload lengths of a response's datagrams: as few as possible, of almost equal length.
 fn parts(bytes: u64, most: u64) -> impl Iterator<Item = u64> {
     let count = bytes.div_ceil(most);
     (0..count).map(move |at| bytes / count + u64::from(at < bytes % count))

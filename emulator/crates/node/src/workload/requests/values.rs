@@ -1,7 +1,7 @@
-//! Values of a server that answers requests, for real clients of memcached on any server, as long
-//! as the workload exists.
+//! Values of a server that answers requests, for real clients of memcached. They exist as long as
+//! the workload.
 //!
-//! Measured requests do not use them: they and their responses have sizes, but no contents.
+//! Measured requests do not use them: requests and responses have sizes, but no contents.
 
 use std::io;
 use std::net::Ipv4Addr;
@@ -19,19 +19,19 @@ pub struct AskedValues {
 }
 
 impl AskedValues {
-    /// Listens at the server's address. Errors name it.
+    /// Listens at the server's address. Errors name the address.
     pub fn open(address: Ipv4Addr, poller: &Poller) -> io::Result<AskedValues> {
         let values = KeyValues::default();
         let clients = Clients::open(poller, &values, address)?;
         Ok(AskedValues { values, clients })
     }
 
-    /// Clients knock.
+    /// Accepts connecting clients.
     pub fn on_knock(&mut self, index: usize, poller: &Poller) {
         self.clients.on_knock(index, poller);
     }
 
-    /// A client has sent something, or its socket has room for answers.
+    /// Handles data of a client, or free space for answers to it.
     pub fn on_ready(&mut self, id: u32, poller: &Poller) {
         self.clients.on_ready(id, &mut self.values, poller);
         self.clients.answer(&mut self.values, poller);
