@@ -1,4 +1,5 @@
-"""Sessions as runs: frames go to the database, orders come from it, the lease says when to stop."""
+"""Runs sessions for a worker: writes frames to the database, reads orders from it, and stops when
+the lease is lost."""
 
 from __future__ import annotations
 
@@ -46,11 +47,11 @@ class DatabaseSink:
         self._run = run_id
         self._frames = frames
         self._outcomes: dict[int, Json] = {}
-        """Of orders that were carried out while the database was away."""
+        """Results of orders that were carried out while the database was unavailable."""
         with database.session() as session:
             repository = OrderRepository(session)
-            # Orders to an earlier attempt ended with it; orders written while the run waited for
-            # its first attempt did not.
+            # Orders to an earlier attempt ended with it. Orders from the time before the first
+            # attempt are still valid.
             self._after = repository.last(run_id) if frames.lease.attempt > 1 else 0
 
     def frame(self, kind: str, payload: Json) -> None:
@@ -71,8 +72,8 @@ class DatabaseSink:
             with self._database.session() as session:
                 matches = [self._read(row) for row in OrderRepository(session).waiting(self._run, self._after)]
         except DBAPIError as error:
-            # One that restarts is soon back: the next tick asks again. If it is not, frames cannot
-            # be written either.
+            # A database that restarts is soon back, and the next tick tries again. If it does not
+            # return, writing frames fails too.
             log.warning("orders_not_read", run=self._run, error=str(error.orig))
             return []
         if matches:
@@ -102,7 +103,7 @@ class DatabaseSink:
 
 
 class EmulationRunner:
-    """Does the runs of one worker, one after the other or beside each other, over one fabric."""
+    """Runs the emulations of one worker, one after the other or in parallel, with one fabric."""
 
     def __init__(self, settings: Settings, database: Database, engine: Engine) -> None:
         self._settings = settings
@@ -130,13 +131,13 @@ class EmulationRunner:
         return " ".join(filter(None, [*missing, *off_schedule_in_words(report["faults"]), unfinished]))
 
     def lab(self, told: OnProgress | None) -> Lab:
-        """Where a figure is measured, over the same fabric."""
+        """The lab for measuring figures, with the same fabric."""
         from cubeyard.emulation.figures.lab import Lab
 
         return Lab(self._settings, self._engine, self._place, self.ready, told)
 
     def can_emulate(self) -> frozenset[Sign]:
-        """How a run that is begun here now would have all that it needs."""
+        """The kinds of runs that could start here now with everything they need."""
         from cubeyard.emulation.deploy.probe import probe
 
         try:
@@ -148,7 +149,8 @@ class EmulationRunner:
         return frozenset([*modes, *images])
 
     def ready(self) -> None:
-        """There is a fabric. Raises with what to do if there is none and none may be started."""
+        """Ensures that there is a fabric. Raises an error with the fix if there is none and none
+        can be started."""
         with self._starting:
             if self._settings.fabric_start:
                 if self._entered is None:
@@ -156,10 +158,10 @@ class EmulationRunner:
                 self._fabric.ensure()
 
     def reap(self) -> None:
-        """Remove what dead runs left on this machine. Never fails: it is tried again."""
+        """Start the fabric while sudo does not need the password: later sudo may ask for it again,
+        which a worker cannot answer."""
         try:
-            # sudo may ask for a password again by and by, and a worker cannot: its fabric starts
-            # while it is known.
+            # Start the fabric before sudo requires the password again, which a worker cannot enter.
             settings = self._settings
             if settings.spread or settings.fabric_sudo or self._place.folder.exists():
                 self._wake()
@@ -174,7 +176,7 @@ class EmulationRunner:
             log.warning("emulation_reaper", error=f"{type(error).__name__}: {error}")
 
     def _relay_shells(self) -> None:
-        """Open shells for an API that has no Docker engine."""
+        """Opens shells for an API that has no Docker engine."""
         if self._relay is None and self._settings.terminals and self._settings.cluster is None:
             from cubeyard.emulation.deploy.shell_relay.serving import ShellRelay
 
@@ -183,15 +185,15 @@ class EmulationRunner:
             self._relay = relay
 
     def _wake(self) -> None:
-        """The fabric itself removes what its own journal names when it starts."""
+        """Starts the fabric, which at its start removes what its journal names."""
         try:
             self.ready()
         except ProblemError as error:
             log.info("no_fabric", error=error.detail)
 
     def close(self) -> None:
-        """The worker stops, and its shells. If it is the last of its home, the fabric that one of
-        them started goes, with whatever it still has."""
+        """Stops the worker and its shells. The last worker of a home also ends the fabric that one
+        of them started, with everything that the fabric still has."""
         if self._relay is not None:
             self._relay.close()
         with self._starting:
@@ -205,5 +207,5 @@ class EmulationRunner:
 
     @property
     def _tells(self) -> bool:
-        """Whether the API may be in a container of its own, without a Docker engine to ask."""
+        """Whether the API may run in a separate container without access to a Docker engine."""
         return not self._settings.fabric_start and os.access(self._place.folder, os.W_OK)

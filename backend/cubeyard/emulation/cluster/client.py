@@ -1,5 +1,4 @@
-"""The connection to a cluster's API server by the official client, and what it refuses, in
-words."""
+"""The connection to a cluster's API server by the official client, with readable errors."""
 
 from __future__ import annotations
 
@@ -37,7 +36,7 @@ def message(error: ApiException) -> str:
 
 @contextmanager
 def explained() -> Iterator[None]:
-    """The client's errors as ours. A 404 or 409 is the caller's to catch before."""
+    """Raises the client's errors as ours. Callers must catch 404 and 409 before."""
     try:
         yield
     except ApiException as error:
@@ -90,7 +89,7 @@ def _open(cluster: EmulationCluster) -> Any:
 
 
 def core(cluster: EmulationCluster) -> Any:
-    """Its pods, ConfigMaps and quotas."""
+    """The API for pods, ConfigMaps and quotas."""
     return client.CoreV1Api(connect(cluster))
 
 

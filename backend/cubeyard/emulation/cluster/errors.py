@@ -13,19 +13,20 @@ class ClusterGoneError(ProblemError):
 
 
 class PodsStayError(ClusterGoneError):
-    """It answers, but pods that were deleted stay: their node's kubelet is away, and they go when
-    it is back."""
+    """The cluster answers, but deleted pods remain: their node's kubelet is away, and removes them
+    when it is back."""
 
     def __init__(self, said: str) -> None:
         ProblemError.__init__(self, 503, "cluster-pods-stay", said)
 
 
 class NodeAwayError(PodsStayError):
-    """The same for nodes that were known to be away, for which nothing waited."""
+    """As PodsStayError, for pods on nodes that were already known to be away, so that nothing
+    waited for them."""
 
 
 class ClusterRefusedError(ProblemError):
-    """It answers, and refuses: a right, a quota or a policy."""
+    """The cluster answers with a refusal because of a permission, a quota or a policy."""
 
     def __init__(self, said: str, fix: str = "") -> None:
         super().__init__(422, "cluster-refused", f"The cluster refuses: {said.rstrip('.')}.{f' {fix}' if fix else ''}")

@@ -1,4 +1,4 @@
-"""Users' programs on servers: their state, and the error message of a program that does not run."""
+"""Users' programs on servers: their state, and the error for a program that does not run."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from cubeyard.kit.errors import ProblemError
 log = structlog.get_logger(__name__)
 
 GRACE_SECS = 1.0
-"""A program that fails within so long of its start keeps the run from starting."""
+"""If a program fails within this time after its start, the run does not start."""
 LOOK_SECS = 0.25
 MAX_WHY = 1000
 MAX_SAID = 240
-"""Characters of a program's last words that are passed on."""
+"""Limit for the characters of a program's last output that are reported."""
 NO_COMMAND = "no command specified"
-"""Words of engines and kubelets, in lower case, for an image without a command."""
+"""Part of the message, in lower case, of engines and kubelets for an image without a command."""
 KINDS = (
     (("toomanyrequests", "rate limit"), "its registry limits pulls", "Try again later."),
     (("no matching manifest",), "it has no variant for this processor", "Take another image."),
@@ -35,26 +35,26 @@ KINDS = (
         "Check its name and the way to its registry.",
     ),
 )
-"""Words of engines and kubelets by kind of error, for users: the words can quote any service at the
-address."""
+"""Patterns in messages of engines and kubelets, by kind of error. Users see our text only: the
+original message can contain data of any service at the address."""
 
 
 @dataclass(frozen=True)
 class ProgramState:
-    """The state of a second container in its engine."""
+    """The state of a container with a user's program."""
 
     container: str
-    """Its id, of which there is another one once it was started again."""
+    """Id of the container; a restart creates a new one."""
     identity: str
     """The digest of its image, so that the same image can be used again."""
     ended: int | None
-    """Its status, once it has ended."""
+    """Exit status, once the program has ended."""
     said: str = ""
-    """Its last words, or why it ended."""
+    """The last output, or why the program ended."""
 
 
 class ImageRefusedError(ProblemError):
-    """A user's image cannot be had, or does not run."""
+    """A user's image cannot be pulled, or does not run."""
 
     def __init__(self, server: str, image: str, why: str, fix: str) -> None:
         message = " ".join(why.split()).rstrip(".")
@@ -63,7 +63,8 @@ class ImageRefusedError(ProblemError):
 
 
 def not_pulled(server: str, image: str, words: str) -> ImageRefusedError:
-    """An image that an engine or a kubelet could not pull. Its words go to the log only."""
+    """The error for an image that an engine or a kubelet could not pull. Its original message goes
+    only to the log."""
     log.info("image_not_pulled", image=image, server=server, error=words)
     small = words.lower().replace(image.rpartition("/")[2].partition(":")[0].partition("@")[0].lower(), "")
     for signs, why, fix in KINDS:
@@ -78,7 +79,7 @@ def too_large(server: str, image: str, most_bytes: int) -> ImageRefusedError:
 
 
 def shortened(text: str) -> str:
-    """Text on one line, shortened at the start, because programs print the reason at the end."""
+    """Text in one line, shortened at the start, because programs print the reason at the end."""
     plain = " ".join(text.split()).rstrip(".")
     return plain if len(plain) <= MAX_SAID else "…" + plain[-MAX_SAID + 1 :]
 

@@ -20,29 +20,29 @@ from cubeyard.settings import LOCAL_IMAGES, Settings
 GONE = (DockerGoneError, ClusterGoneError)
 """The container engine does not respond; it may be available again later."""
 UNREACHED = (*GONE, ClusterRefusedError)
-"""The engine cannot list its containers either."""
+"""Errors after which the engine's containers are unknown."""
 
 Signal = Callable[[str, int, Literal["kill", "pause", "resume"], str], None]
-"""Makes the fabric signal the process of a run's server, for engines that cannot, and its user
-program's container: the id, or empty."""
+"""Makes the fabric send a signal to a run's server, for engines that cannot do it, and to the
+container of its user program (the id, or empty)."""
 
 Isolate = Callable[[str, Mapping[int, str]], None]
-"""Makes the fabric take down the network of a run's servers that somebody else has made: a
-container in each, by server."""
+"""Makes the fabric remove the network that an engine has given to servers of a run. The mapping has
+a container for each server."""
 
 Came = Callable[[Mapping[int, int | str]], None]
-"""Takes servers that run, by what the fabric finds each by. May raise."""
+"""Called with started servers, each with the id by which the fabric finds it. May raise."""
 
 
 class Containers(Protocol):
     """The containers of one owner on one host. Safe for several threads."""
 
     wired_by: Literal["pids", "containers"]
-    """How the fabric finds a server: by its process, or by its container's id, which it looks for
-    itself."""
+    """How the fabric finds a server: by its process, or by the id of its container, whose process
+    the fabric finds itself."""
 
     def image(self) -> str:
-        """The servers' image; made where that is possible and it is missing."""
+        """The servers' image. Builds it if it is missing and this is possible."""
         ...
 
     def create(
@@ -62,9 +62,9 @@ class Containers(Protocol):
         them. Returns the container's id, by server. Later operations on a container also apply to
         its user program.
 
-        `check(number started)` is called from time to time and can raise. `came` gets all servers,
-        at once or as they start. Errors are raised before anything is created if possible; a server
-        that exits immediately raises an error with its output.
+        `check(number started)` is called from time to time and may raise. `came` is called with the
+        started servers, once or several times. Errors are raised before anything is created if
+        possible; a server that exits immediately raises an error with its output.
         """
         ...
 
@@ -75,7 +75,8 @@ class Containers(Protocol):
     def kill(self, container: str) -> None: ...
 
     def start(self, container: str) -> int | str:
-        """Starts it again after a kill; returns the new process for the fabric."""
+        """Starts a container again after a kill; returns the id by which the fabric finds the new
+        one."""
         ...
 
     def pause(self, container: str) -> None: ...
@@ -83,21 +84,21 @@ class Containers(Protocol):
     def unpause(self, container: str) -> None: ...
 
     def runs(self) -> dict[str, list[str]]:
-        """This owner's containers, by run, in any state."""
+        """This owner's containers in any state, by run."""
         ...
 
     def living(self, run_id: str) -> int:
-        """How many of a run's containers run or are paused."""
+        """Number of a run's containers that are running or paused."""
         ...
 
     def programs(self, run_id: str, known: Iterable[str] = ()) -> dict[int, ProgramState]:
-        """The user programs of a run, by server. For programs whose end is `known` (ids) the last
-        output can be omitted."""
+        """The user programs of a run, by server. If a program's end is `known` (ids), its last
+        output may be omitted."""
         ...
 
     def take_over(self, run_id: str) -> None:
-        """Remove what other owners, who were at this run before, have of it and nobody else can
-        remove. Waits for nobody."""
+        """Removes containers of this run that earlier owners of it have left and nobody else can
+        remove. Does not wait."""
         ...
 
     def remove(self, run_id: str, away: Collection[str] = ()) -> list[str]:
@@ -107,18 +108,19 @@ class Containers(Protocol):
         ...
 
     def answer(self) -> None:
-        """Raises one of GONE if nobody answers within about a second."""
+        """Raises one of GONE if the engine does not respond within about a second."""
         ...
 
     def close(self) -> None:
-        """Close connections. A later call opens another one."""
+        """Closes the connections. A later call opens a new one."""
         ...
 
 
 def containers_of(
     settings: Settings, owner: str, host: Host, signal: Signal | None = None, isolate: Isolate | None = None
 ) -> Containers:
-    """Those of a host: pods where a cluster is set, else containers of its Docker engine."""
+    """The containers of a host: pods if a cluster is configured, else containers of the host's
+    Docker engine."""
     if settings.cluster is not None:
         from cubeyard.emulation.deploy.pods import Pods
 
@@ -139,8 +141,8 @@ def containers_of(
 
 
 def each(work: Callable[[Any], None], items: Iterable[Any], at_a_time: int) -> None:
-    """A few at a time. The first failure is raised, after those under way have ended; the rest are
-    not begun."""
+    """Calls `work` for each item, a few in parallel. After a failure no further items are started;
+    the first failure is raised when the running ones have ended."""
     failed = threading.Event()
 
     def one(item: Any) -> None:

@@ -1,5 +1,4 @@
-"""Bringing a run's servers up and taking them down: containers or plain namespaces, wired by the
-fabric."""
+"""Starts and stops a run's servers: containers or plain namespaces, wired by the fabric."""
 
 from __future__ import annotations
 
@@ -53,17 +52,17 @@ class Deployment:
                 containers_of(settings, self._owner, host, self._signal_on(at), self._isolate_on(at))
                 for at, host in hosts
             ]
-        """One a host; none where servers are plain namespaces."""
+        """One for each host; empty if servers are plain namespaces."""
         self.fabrics: Fabrics | None = None
         self._away: frozenset[str] = frozenset()
-        """Hosts that answer nothing at all, by name."""
+        """Names of the hosts that do not respond at all."""
 
     @property
     def in_containers(self) -> bool:
         return bool(self.engines)
 
     def where(self) -> list[tuple[str, str]]:
-        """Address and id of each Docker engine that answers."""
+        """Address and id of each Docker engine that responds."""
         answers = []
         for engine in self.engines:
             with suppress(*UNREACHED):
@@ -72,11 +71,11 @@ class Deployment:
 
     @property
     def containers(self) -> list[str]:
-        """Ids of the servers' containers, once they run."""
+        """Ids of the servers' containers, after they were started."""
         return list(self._containers.values())
 
     def up(self, told: OnServers) -> Json:
-        """Start and wire every server. The times it took, in seconds."""
+        """Starts and wires every server. Returns the durations of the steps in seconds."""
         began = time.monotonic()
         self._take_over()
         self.fabrics = Fabrics(self.spread.hosts)
@@ -120,8 +119,8 @@ class Deployment:
         }
 
     def _start(self, mounts: list[dict[int, str]], told: OnServers) -> float:
-        """A container for each server, wired as they come, on all hosts side by side. When the last
-        one ran."""
+        """Starts a container for each server on all hosts in parallel, and wires them as they
+        start. Returns the time when the last one had started."""
         total = len(self._question.network.servers)
         so_far = [0] * len(self.engines)
 
@@ -158,13 +157,13 @@ class Deployment:
         return max(on_every(self.spread.hosts, start))
 
     def _wire(self, host: int, found: Mapping[int, int | str], *, rest_follows: bool = False) -> None:
-        """Servers that run now, by what the fabric finds each by."""
+        """Wires started servers, each given by the id by which the fabric finds it."""
         assert self.fabrics is not None
         by = {self.engines[host].wired_by: {str(server): item for server, item in found.items()}}
         self.fabrics.on(host, "wire", run=self._run, rest_follows=rest_follows, **by)
 
     def _signal_on(self, host: int) -> Signal:
-        """For containers that no engine signals for us."""
+        """The function that signals containers, for engines that cannot."""
 
         def signal(run_id: str, server: int, what: str, beside: str) -> None:
             assert self.fabrics is not None
@@ -173,7 +172,7 @@ class Deployment:
         return signal
 
     def _isolate_on(self, host: int) -> Isolate:
-        """For containers that an engine gives a network."""
+        """The function that removes the network that an engine has given to containers."""
 
         def isolate(run_id: str, containers: Mapping[int, str]) -> None:
             assert self.fabrics is not None
@@ -196,8 +195,8 @@ class Deployment:
         self.fabrics.call("destroy", run=self._run)
 
     def _check_hosts(self) -> None:
-        """Whether each host of the settings understands this program and has the memory for its
-        part; this machine's was looked at before."""
+        """Checks that each host has the same build and enough memory for its part. This machine was
+        checked before."""
         assert self.fabrics is not None
         if not self._settings.spread:
             return
@@ -228,35 +227,35 @@ class Deployment:
         self._engine_of(server).unpause(self._containers[server])
 
     def revive(self, server: int) -> None:
-        """Start a killed server again and give it its cables back."""
+        """Starts a killed server again, and connects its cables."""
         self._wire(self.spread.host_of[server], {server: self._engine_of(server).start(self._containers[server])})
 
     def ask_engines(self) -> None:
-        """Raises one of GONE, with the host's name, where one does not answer."""
+        """Raises one of GONE, with the host's name, if an engine does not respond."""
         on_every(self.spread.hosts, lambda host: self.engines[host].answer())
 
     def ended_on(self) -> list[Host]:
-        """The hosts on which none of the servers' containers lives."""
+        """The hosts on which none of the servers' containers is alive."""
         living = on_every(self.spread.hosts, lambda host: self.engines[host].living(self._run))
         return [host for host, alive in zip(self.spread.hosts, living, strict=True) if not alive]
 
     def programs(self, known: Iterable[str] = ()) -> dict[int, ProgramState]:
-        """The users' programs, by server. For programs whose end is `known` (ids) the last output
-        can be omitted."""
+        """The users' programs, by server. If a program's end is `known` (ids), its last output may
+        be omitted."""
         if not self._question.beside:
             return {}
         result = on_every(self.spread.hosts, lambda host: self.engines[host].programs(self._run, known))
         return {server: state for some in result for server, state in some.items()}
 
     def look_for_hosts(self) -> None:
-        """Detects hosts that are away: taking the run down does not wait for them."""
+        """Detects hosts that are away, so that the removal of the run does not wait for them."""
         others = [host for host in self.spread.hosts if host.name]
         away = on_every(others, lambda host: is_away(others[host].socket)) if others else []
         self._away = frozenset(host.name for host, gone in zip(others, away, strict=True) if gone)
 
     def down(self) -> Json:
-        """Removes everything in any state. Retries for a while; returns leftovers that cannot be
-        removed now."""
+        """Removes everything, in any state. Retries for a while; returns what could not be
+        removed."""
         began = time.monotonic()
         kept = [item for some in on_every(self.spread.hosts, self._down_on) for item in some]
         if self.fabrics is not None:
@@ -264,8 +263,8 @@ class Deployment:
         return {"down_secs": round(time.monotonic() - began, 3), "kept": kept}
 
     def _down_on(self, host: int) -> list[str]:
-        """The containers go first: a dead server leaves nothing that the fabric would have to wait
-        for."""
+        """Removes a host's containers before the network: then the fabric need not wait for
+        servers."""
         kept, strays = [], []
         name = self.spread.hosts[host].name
         if self.in_containers:
@@ -283,7 +282,8 @@ class Deployment:
         return kept + self._persist(host, "wires", lambda: self._unwire(host, strays))
 
     def _unwire(self, host: int, strays: list[str]) -> None:
-        """On a new connection: the old one may have broken, or wait for an answer."""
+        """Removes a host's network over a new connection: the old one may be broken, or wait for an
+        answer."""
         there = self.spread.hosts[host]
         with FabricClient(there.socket, looks=bool(there.name)) as fabric:
             fabric.call("destroy", run=self._run, owner=self._owner, strays=strays)
@@ -312,11 +312,11 @@ def _answers(engine: Containers) -> bool:
 
 
 def _congestion(settings: Emulation) -> Json | None:
-    """As the fabric takes it."""
+    """The settings of congestion notification in the fabric's format."""
     request = settings.congestion
     return None if request is None else {"queue_bytes": round(request.queue_kb * 1000), "answers": request.answers}
 
 
 def _mounts(prepared: Json) -> dict[int, str]:
-    """The folder of each server of a host that its container gets to see."""
+    """By host: the folder that each server's container must mount."""
     return {int(server["id"]): str(server["mount"]) for server in prepared["servers"]}

@@ -1,5 +1,5 @@
-"""Users' programs on servers, as containers of a Docker engine that join the network of the
-server's container."""
+"""Users' programs on servers, as containers of a Docker engine that join the network of a server's
+container."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ Json = dict[str, Any]
 
 NOBODY = "65534:65534"
 FILE_BYTES = 256 * 1024 * 1024
-"""Largest file of a program with a writable root, because the engine does not limit a container's
-disk."""
+"""Largest file of a program with a writable root: the engine does not limit the disk of a
+container."""
 SCRATCH = f"rw,noexec,nosuid,nodev,size={SCRATCH_BYTES},mode=1777"
-"""Memory of the program's own, instead of the engine's disk."""
+"""Options of the program's own memory for files, used instead of the engine's disk."""
 WRITABLE = "cubeyard.writable"
 """Label of a program that may write its root."""
 WRITABLE_BYTES = 256 * 1024 * 1024
-"""The most that such a program may write in all its files; then it is ended."""
+"""Maximum total size of the files of such a program; if it exceeds this, it is ended."""
 
 
 def start(
@@ -81,7 +81,7 @@ def start(
 
 
 def states(api: Any, owner: str, run_id: str, known: Iterable[str] = ()) -> dict[int, ProgramState]:
-    """The programs by server. For those whose end is `known`, by id, the last output is not
+    """The programs, by server. If a program's end is `known` (ids), its last output is not
     requested again."""
     labels = [f"{PLACE}={owner}", f"{RUN}={run_id}", BESIDE]
     reported = set(known)
@@ -97,7 +97,7 @@ def states(api: Any, owner: str, run_id: str, known: Iterable[str] = ()) -> dict
 
 
 def _end_excessive(api: Any, labels: list[str]) -> set[str]:
-    """Ends programs that have written more than they may. Their ids."""
+    """Ends programs that have written more than allowed; returns their ids."""
     ended = set()
     for program in api.containers(filters={"label": [*labels, WRITABLE]}, size=True):
         if program.get("SizeRw", 0) > WRITABLE_BYTES:

@@ -1,4 +1,4 @@
-"""Servers as containers: without a Docker network, without capabilities, with labels that name
+"""Servers as Docker containers without a Docker network and capabilities, and with labels that name
 their owner."""
 
 from __future__ import annotations
@@ -26,13 +26,15 @@ from cubeyard.settings import Settings
 Json = dict[str, Any]
 
 AT_A_TIME = 4
-"""More at once are no faster: the engine starts them one after the other. [measured]"""
+"""Parallel starts. More are no faster, since the engine starts containers one after the other.
+[measured]"""
 CALL_SECS = 60
 
 
 @contextmanager
 def _folder_there(mount: str) -> Iterator[None]:
-    """The fabric makes the folder that is mounted; when it dies, the next one removes it."""
+    """The fabric creates the folder to be mounted. If the fabric dies, the next one removes the
+    folder."""
     try:
         yield
     except APIError as error:
@@ -56,18 +58,19 @@ class DockerContainers:
         self._local = threading.local()
         self._opened: list[Any] = []
         self._beside: dict[str, str] = {}
-        """The user program's container of each container; it gets the same operations."""
+        """By server container: the container of its user program, which gets the same
+        operations."""
 
     @property
     def api(self) -> Any:
-        """This thread's own connection."""
+        """The connection of the current thread."""
         if getattr(self._local, "api", None) is None:
             self._local.api = connect(CALL_SECS, self._engine)
             self._opened.append(self._local.api)
         return self._local.api
 
     def image(self) -> str:
-        """One static binary on nothing, made here."""
+        """The image with one static binary and nothing else, which is built here."""
         binary = program(self._settings, NODE)
         if binary is None:
             raise ProblemError(503, "no-node", f"There is no {NODE} on this machine. `make setup` builds it.")
@@ -82,7 +85,7 @@ class DockerContainers:
             return address(self._engine), str(self.api.info()["ID"])
 
     def close(self) -> None:
-        """Close every thread's connection. A later call opens another one."""
+        """Closes the connections of all threads. A later call opens a new one."""
         self._local = threading.local()
         while self._opened:
             self._opened.pop().close()
@@ -100,9 +103,10 @@ class DockerContainers:
         check: Callable[[int], None],
         came: Came,
     ) -> dict[int, str]:
-        """One container a server (by id: its name), started. Its id by server. `check(so far)` is
-        called before each, and may raise; `came` is called once: an engine leaves no processor idle
-        meanwhile."""
+        """Creates and starts one container per server (name by id). Returns the container's id, by
+        server. `check(number started)` is called before each and may raise. `came` is called once
+        with all servers: the engine keeps all processors busy, so earlier calls would gain
+        nothing."""
         made: dict[int, str] = {}
         lock = threading.Lock()
         first_of = {item.image: servers[server] for server, item in sorted(beside.items(), reverse=True)}
@@ -133,7 +137,7 @@ class DockerContainers:
     def _pulled(
         self, run_id: str, image: str, images: Mapping[str, str], check: Callable[[], None]
     ) -> dict[str, docker_pulls.Image]:
-        """The images of users."""
+        """Pulls the users' images."""
         if not images:
             return {}
         with ExitStack() as meanwhile:
@@ -149,8 +153,8 @@ class DockerContainers:
             cap_add=["NET_RAW"] if raw_sockets else None,
             security_opt=["no-new-privileges:true"],
             read_only=True,
-            # Not by `binds`: the engine creates missing folders of binds, which a killed fabric
-            # would leave behind.
+            # Not `binds`: for these the engine creates missing folders, which would remain after
+            # the fabric is killed.
             mounts=[Mount(images.MOUNT, mount, type="bind", read_only=True)],
             tmpfs={images.RUN: f"rw,nosuid,nodev,noexec,size={images.RUN_BYTES},mode=0755"},
             mem_limit=MEMORY_BYTES,
@@ -189,8 +193,8 @@ class DockerContainers:
         self._both(container, self.api.kill)
 
     def start(self, container: str) -> int | str:
-        """Starts it again after a kill and returns its new process. Its user program joins the new
-        network."""
+        """Starts a container again after a kill, and returns its new process. Its user program
+        joins the new network."""
         with explained():
             self.api.start(container)
             if container in self._beside:
@@ -204,14 +208,14 @@ class DockerContainers:
         self._both(container, self.api.unpause)
 
     def _both(self, container: str, change: Callable[[str], object]) -> None:
-        """The server first, because it is measured."""
+        """Applies a change to both containers, first to the server's, because it is measured."""
         self._unless_so(lambda: change(container))
         if container in self._beside:
             self._unless_so(lambda: change(self._beside[container]))
 
     def _unless_so(self, change: Callable[[], object]) -> None:
-        """Docker refuses to kill a dead container and to pause a paused one (409): then the state
-        is already as wanted."""
+        """Ignores refusals of Docker to kill a dead container or to pause a paused one (409): then
+        the state is already right."""
         with explained():
             try:
                 change()
@@ -220,7 +224,7 @@ class DockerContainers:
                     raise
 
     def runs(self) -> dict[str, list[str]]:
-        """The ids of this owner's containers, by run, in any state."""
+        """Ids of this owner's containers in any state, by run."""
         with explained():
             listed = self._listed()
         result: dict[str, list[str]] = {}
@@ -229,7 +233,7 @@ class DockerContainers:
         return result
 
     def living(self, run_id: str) -> int:
-        """How many of a run's servers run or are paused."""
+        """Number of a run's servers that are running or paused."""
         with explained():
             result = self.api.containers(filters={"label": [f"{PLACE}={self._owner}", f"{RUN}={run_id}"]})
         return sum(BESIDE not in container["Labels"] for container in result)
@@ -239,8 +243,8 @@ class DockerContainers:
             return docker_beside.states(self.api, self._owner, run_id, known)
 
     def take_over(self, run_id: str) -> None:
-        """Workers that share hosts share their engines: containers of a worker before have the
-        names that ours get."""
+        """Workers that share hosts share their engines, so containers of an earlier worker have the
+        names that the new ones need. Removes them."""
         with explained():
             listed = self.api.containers(all=True, filters={"label": [f"{RUN}={run_id}"]})
         self._remove([container["Id"] for container in listed if container["Labels"].get(PLACE) != self._owner])
@@ -255,7 +259,7 @@ class DockerContainers:
         with explained():
             listed = self._listed(f"{RUN}={run_id}")
         self._remove([container["Id"] for container in listed])
-        # Also of a run that ended before its first program: its images may be there.
+        # A run that ended before its first program may have images too.
         with explained():
             docker_pulls.forget(self._settings, self.api, run_id)
         return [container["Id"] for container in listed if container["State"] == "created"]

@@ -1,5 +1,5 @@
-"""Free space on the disk of a Docker engine, which its API does not have: by a folder where this
-process sees the disk, otherwise by a small container of the run's own image, which prints it."""
+"""Free space on the disk of a Docker engine, which the engine's API does not report. Read from a
+folder if this process sees the disk, else printed by a small container with the run's own image."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from cubeyard.emulation.deploy.names import MARK, PLACE, RUN
 log = structlog.get_logger(__name__)
 
 Free = Callable[[], int | None]
-"""Bytes; None if it is unknown."""
+"""Free bytes; None if unknown."""
 
 MOUNTS = Path("/proc/self/mountinfo")
 _CONTAINER = re.compile(r"/containers/([0-9a-f]{64})/")
@@ -36,7 +36,8 @@ def unknown() -> None:
 
 @contextmanager
 def free_space(api: Any, owner: str, run_id: str, image: str) -> Iterator[Free]:
-    """Meanwhile, how much is free. `image` has a shell where workers have one for terminals."""
+    """Measures the free space while the context lasts. `image` must have a shell, as it has if
+    workers have one for terminals."""
     if (place := _seen(api)) is not None:
         yield lambda: shutil.disk_usage(place).free
         return
@@ -54,8 +55,9 @@ def free_space(api: Any, owner: str, run_id: str, image: str) -> Iterator[Free]:
 
 
 def _seen(api: Any) -> Path | None:
-    """A folder on the engine's disk, if this process sees it: the engine's own, or the root of this
-    process where that is a container of the engine. None for another machine's."""
+    """A folder on the engine's disk if this process sees one: the engine's own folder, or the root
+    of this process if it runs in a container of the engine. None for an engine of another
+    machine."""
     with suppress(APIError):
         if (root := root_here(api.info())) is not None:
             return root

@@ -1,5 +1,5 @@
-"""A connection to a Docker engine, and its errors as ours. Docker's client is imported for the
-first connection: many machines have none."""
+"""A connection to a Docker engine, with the engine's errors as ours. The client is imported at the
+first connection, since many machines have none."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class DockerGoneError(ProblemError):
 
 
 def _refuse_open(place: str, tls: Any) -> None:
-    """Raises for an engine that is root for everybody who reaches its port, or that anybody on the
-    way can play."""
+    """Raises if anybody who reaches the engine's port becomes root, or if its identity is not
+    checked, so that it can be impersonated."""
     if place.lower().startswith(("unix://", "http+unix://", "ssh://")):
         return
     if tls is None and not place.lower().startswith("https://"):
@@ -52,7 +52,7 @@ def _short(error: Exception) -> str:
 
 @contextmanager
 def explained() -> Any:
-    """Docker's own errors as ours."""
+    """Raises Docker's own errors as ours."""
     import requests
     from docker.errors import DockerException
 
@@ -65,7 +65,7 @@ def explained() -> Any:
 
 
 def _data_root() -> Path | None:
-    """Where the engine keeps its images, if that is on this machine."""
+    """The folder of the engine's images, if it is on this machine."""
     import requests
     from docker.errors import DockerException
 
@@ -77,16 +77,16 @@ def _data_root() -> Path | None:
 
 
 def root_here(info: Json) -> Path | None:
-    """An engine's own folder if this process sees it. Another machine's engine, whose socket may be
-    forwarded to here, has a folder of the same name as a rule."""
+    """The engine's own folder, if this process sees it. An engine of another machine, whose socket
+    may be forwarded to here, usually has a folder with the same name."""
     root, memory_bytes = Path(info.get("DockerRootDir", "")), os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     is_here = (info.get("Name"), info.get("MemTotal")) == (socket.gethostname(), memory_bytes)
     return root if is_here and root.is_absolute() and root.exists() else None
 
 
 def connect(secs: int, engine: str = "") -> Any:
-    """A connection to an engine: a URL, a Docker context, or, if empty, the one that DOCKER_HOST
-    names or this machine's.
+    """A connection to an engine: a URL, a Docker context, or, if empty, the engine in DOCKER_HOST
+    or this machine's.
 
     Raises DockerGoneError.
     """
@@ -113,12 +113,13 @@ def connect(secs: int, engine: str = "") -> Any:
 
 
 def _notice_loss(api: Any) -> None:
-    """A machine that is gone ends a call after LOST_SECS, not after the call's own limit."""
+    """Sets the connection up so that a call to a lost machine ends after LOST_SECS, before the
+    call's own limit."""
     api.get_adapter(api.base_url).poolmanager.connection_pool_kw["socket_options"] = list(LOSS_OPTIONS)
 
 
 def address(engine: str) -> str:
-    """The URL or context by which another process connects to the same engine."""
+    """The URL or context by which another process can connect to the same engine."""
     return engine or str(_way_to("").get("base_url", HERE)).removeprefix("http+")
 
 

@@ -19,11 +19,14 @@ from cubeyard.settings import LOCAL_IMAGES, Settings
 Json = dict[str, Any]
 
 PULL_SECS = 300.0
-"""For one image. The engine completes a pull that it has begun; a further try finds the image."""
+"""Time limit for one image. The engine completes a pull that it has begun, so a second try finds
+the image."""
 PULLED = "cubeyard-pulled"
-"""Repository of a second name of each image that a run has pulled: these are ours to remove."""
+"""Repository of a second name for each image that a run has pulled: only these images may be
+removed."""
 HELD = "cubeyard-held"
-"""Repository of a further name of each image of a run, with the run's id, until the run ends."""
+"""Repository of another name for each image of a run, tagged with the run's id, until the run
+ends."""
 
 
 class Image(NamedTuple):
@@ -31,8 +34,8 @@ class Image(NamedTuple):
 
     identity: str
     volumes: tuple[str, ...] = ()
-    """Folders that it declares as VOLUME: an engine makes each a folder of its disk, writable and
-    without a limit, unless something else is mounted there."""
+    """Folders that it declares as VOLUME. Unless something else is mounted there, an engine creates
+    each on its disk, writable and without a limit."""
 
     @classmethod
     def of(cls, inspected: Json) -> Image:
@@ -41,7 +44,7 @@ class Image(NamedTuple):
 
 
 class Account:
-    """The bytes of a run's images on an engine, in all."""
+    """Counts the bytes of a run's images on an engine."""
 
     def __init__(self, settings: Settings, free: Free) -> None:
         self._limit = settings.image_bytes
@@ -51,8 +54,8 @@ class Account:
         self._free_bytes = free()
 
     def add(self, news: Json) -> None:
-        """The engine's count for a layer: the bytes that have come, or that the manifest
-        announces if these are more."""
+        """Adds the engine's progress report on a layer: the bytes that have arrived, or the
+        announced size if it is larger."""
         if news.get("status") == "Downloading":
             detail = news.get("progressDetail") or {}
             self._layers[str(news.get("id"))] = max(int(detail.get("current") or 0), int(detail.get("total") or 0))
@@ -62,8 +65,8 @@ class Account:
 
     @property
     def exceeded(self) -> bool:
-        """A layer of a few bytes can unpack to any size, so the disk counts too, with room for
-        others that write to it."""
+        """Whether the limit is exceeded. Counts the disk's usage too, since a small layer can
+        unpack to any size, with a margin for other programs that write to it."""
         if max(sum(self._layers.values()), self._unpacked) > self._limit:
             return True
         free = self._free()
@@ -80,8 +83,8 @@ def have_all(
     check: Callable[[], None],
     free: Free = unknown,
 ) -> dict[str, Image]:
-    """Pulls a run's images, each for a server, whose name errors give. `free` is the space on the
-    engine's disk."""
+    """Pulls a run's images. Each belongs to a server, which errors name. `free` returns the free
+    space on the engine's disk."""
     account = Account(settings, free)
     return {image: have(settings, api, run_id, image, server, check, account) for image, server in images.items()}
 
@@ -89,9 +92,9 @@ def have_all(
 def have(
     settings: Settings, api: Any, run_id: str, image: str, server: str, check: Callable[[], None], account: Account
 ) -> Image:
-    """Pulls an image. Where `local` is allowed, an image of the engine is taken
-    as it is. It stays until the run calls `forget`. Raises ImageRefusedError; `check` may raise to
-    end it."""
+    """Pulls an image. If `local` is allowed, an image that the engine already has is used. The
+    image stays until the run calls `forget`. Raises ImageRefusedError; `check` may raise to
+    cancel."""
     with explained():
         before = _known(api, image)
         if before is not None:
@@ -106,7 +109,7 @@ def have(
                 raise
             raise not_pulled(server, image, str(error.explanation or error)) from error
         finally:
-            # An engine may complete a pull just as its caller gives up.
+            # An engine may complete a pull just when its caller gives up.
             after = _known(api, image)
             is_ours = after is not None and (before is None or before["Id"] != after["Id"])
             if after is not None and is_ours:
@@ -138,13 +141,13 @@ def _pull(settings: Settings, api: Any, image: str, server: str, check: Callable
                 why = f"is not pulled after {PULL_SECS:.0f} s"
                 raise ImageRefusedError(server, image, why, "Pull it beforehand.")
     finally:
-        # The engine ends a pull whose caller has hung up.
+        # The engine ends a pull when its caller closes the connection.
         stream.close()
 
 
 def forget(settings: Settings, api: Any, run_id: str) -> None:
-    """Releases a run's images. Removes images that runs have pulled and that no run or container
-    uses, but for the smallest ones that may be kept."""
+    """Releases a run's images. Removes images that were pulled for runs and that no run or
+    container uses, except the smallest ones that may be kept."""
     _release(api, run_id)
     kept_bytes = 0
     for image in sorted(api.images(filters={"reference": PULLED}), key=lambda image: image["Size"]):
@@ -159,7 +162,7 @@ def _hold(api: Any, run_id: str, identity: str) -> None:
 
 
 def _release(api: Any, run_id: str, identity: str = "") -> None:
-    """All images of a run, or one of them."""
+    """Releases all images of a run, or one of them."""
     for image in api.images(filters={"reference": HELD}):
         for name in image["RepoTags"] or ():
             if name.startswith(f"{HELD}:{run_id}-") and name.endswith(_short(identity)):
@@ -167,7 +170,8 @@ def _release(api: Any, run_id: str, identity: str = "") -> None:
 
 
 def _remove(api: Any, identity: str) -> None:
-    """Removes an image name by name: a run that takes it meanwhile keeps it by its hold."""
+    """Removes an image, one name after the other. If another run starts to use it meanwhile, that
+    run's name keeps it."""
     with suppress(ImageNotFound):
         image = api.inspect_image(identity)
         names = [*(image.get("RepoTags") or ()), *(image.get("RepoDigests") or ())]

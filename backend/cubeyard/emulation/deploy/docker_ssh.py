@@ -22,7 +22,7 @@ from docker.transport.unixconn import UnixHTTPAdapter
 
 ALIVE_SECS, ALIVE_TRIES = 2, 2
 SILENT_SECS = 5
-"""The most until ssh gives up a machine that does not answer."""
+"""Time after which ssh gives up a machine that does not respond."""
 OPTIONS = {
     "BatchMode": "yes",
     "ConnectTimeout": SILENT_SECS,
@@ -45,7 +45,7 @@ def client(url: str, secs: int, version: str) -> Any:
 
 
 def command(url: str) -> list[str]:
-    """Raises ValueError for a URL that names no host."""
+    """The ssh command for a URL. Raises ValueError if the URL has no host."""
     place = urlsplit(url)
     if not place.hostname:
         raise ValueError(f"{url} names no host; write ssh://user@host")
@@ -62,7 +62,7 @@ class _Connection(urllib3.connection.HTTPConnection):
         self._process: subprocess.Popen[bytes] | None = None
         self._errors: IO[bytes] | None = None
         self._end = ""
-        """The words of ssh, or that it was silent."""
+        """The last output of ssh, or that the machine was silent."""
 
     def connect(self) -> None:
         ours, theirs = socket.socketpair()
@@ -82,7 +82,8 @@ class _Connection(urllib3.connection.HTTPConnection):
             raise ConnectionError(f"{' '.join(self._words[-4:])}: {self._end}") from error
 
     def close(self) -> None:
-        """The process has lost its input then, and ends; that of a silent machine is ended."""
+        """Closes the connection. The ssh process loses its input and exits; if the machine is
+        silent, it is ended."""
         super().close()
         if self._process is None or self._errors is None:
             return

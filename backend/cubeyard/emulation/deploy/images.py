@@ -1,6 +1,5 @@
-"""The servers' image: one static binary, and the tools of a shell where this machine has them. It
-is made here and pulled from nowhere. Its tag is its content's hash.
-"""
+"""The servers' image: one static binary, and the programs of a shell if this machine has them. It
+is built here, never pulled. Its tag is the hash of its content."""
 
 from __future__ import annotations
 
@@ -15,18 +14,19 @@ from cubeyard.emulation.deploy.tools import Tools
 REPOSITORY = "cubeyard-node"
 LABEL = "cubeyard.image"
 SHELL_LABEL = "cubeyard.shell"
-"""Label of an image, and of its containers, that has a shell."""
+"""Label of images, and their containers, that have a shell."""
 PROGRAM = "/cubeyard-node"
 RUN = "/run"
 RUN_BYTES = 4 * 1024 * 1024
-"""Size of `/run`, in the container's memory: a server writes nothing to the host's disk."""
+"""Size of `/run`, which is in the container's memory, so that a server writes nothing to the host's
+disk."""
 MOUNT = f"{RUN}/cubeyard"
-"""Where the run's folder of a server is inside it, read-only."""
+"""Where a container sees the run's folder of its server, read-only."""
 
 
 def ensure(api: Any, binary: Path) -> str:
-    """The image's name; built if the engine does not have it. Older ones of ours that nothing uses
-    are removed."""
+    """The image's name. Builds the image if the engine does not have it, and removes older ones of
+    ours that are unused."""
     from docker.errors import ImageNotFound
 
     tools = Tools.of_machine()
@@ -51,8 +51,8 @@ def ensure(api: Any, binary: Path) -> str:
 
 
 def _layer(content: bytes, tools: Tools | None) -> bytes:
-    """A tar with the program, the tools, and the folder that the run's own is mounted on; the same
-    bytes for the same files."""
+    """A tar archive with the program, the tools, and the folder for the run's mount. Equal files
+    give equal bytes."""
     held = io.BytesIO()
     with tarfile.open(fileobj=held, mode="w") as tar:
         for folder in ("run", MOUNT[1:]):

@@ -1,5 +1,5 @@
-"""An image as its registry describes it, before a kubelet pulls it: the bytes of its layers, and
-the folders that it declares as VOLUME. No other part of an answer leaves this module.
+"""Reads an image's manifest from its registry before a kubelet pulls the image: the bytes of its
+layers, and the folders that it declares as VOLUME. No other part of a response leaves this module.
 `[OCI distribution]`"""
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ log = structlog.get_logger(__name__)
 
 CALL_SECS, TOTAL_SECS = 5.0, 15.0
 MOST_BYTES = 4 * 1024 * 1024
-"""The largest answer: registries limit manifests to it too."""
+"""Largest accepted response; registries limit manifests to this size too."""
 MOST_REDIRECTS = 3
 KEPT_SECS = 60.0
 INDEXES = ("application/vnd.oci.image.index.v1+json", "application/vnd.docker.distribution.manifest.list.v2+json")
@@ -42,7 +42,8 @@ class Announced(NamedTuple):
 
 
 Announce = Callable[[str], Announced | None]
-"""None if the registry does not answer this process, or not without a password."""
+"""Returns the manifest's data; None if the registry does not respond to this process, or requires a
+password."""
 
 
 def no_announcement(_: str) -> None:
@@ -54,7 +55,7 @@ class _RefusedError(Exception):
 
 
 def announced(settings: Settings, image: str) -> Announced | None:
-    """Calls only registries of the settings, once for all hosts of a run."""
+    """Calls only registries of the settings, and each once for all hosts of a run."""
     if registry_of(image) not in settings.registries:
         return None
     with _lock:
@@ -88,7 +89,7 @@ def _place(image: str) -> tuple[str, str, str]:
 
 
 class _Registry:
-    """One question about one image, without a password."""
+    """Requests for one image, without a password."""
 
     def __init__(self, image: str) -> None:
         import requests
@@ -112,7 +113,8 @@ class _Registry:
         return Announced(sum(sizes), tuple(sorted(volumes)))
 
     def _chosen(self, manifests: list[Json]) -> str:
-        """For this processor: nodes of a cluster have one kind as a rule."""
+        """Selects the manifest for this processor: the nodes of a cluster usually all have one
+        kind."""
         wanted = {"os": "linux", "architecture": PROCESSORS.get(platform.machine(), platform.machine())}
         for item in manifests:
             if wanted.items() <= item.get("platform", {}).items():
@@ -142,7 +144,7 @@ class _Registry:
         return str(answer.get("token") or answer["access_token"])
 
     def _call(self, url: str, params: dict[str, str] | None = None) -> tuple[int, Any, bytes]:
-        """Follows redirects. The token goes to the registry alone."""
+        """Requests a URL and follows redirects. The token is sent only to the registry."""
         for _ in range(MOST_REDIRECTS + 1):
             _refuse_inside(url, self._host)
             headers = {"accept": ", ".join((*INDEXES, *MANIFESTS))}
@@ -166,8 +168,8 @@ class _Registry:
 
 
 def _refuse_inside(url: str, registry: str) -> None:
-    """A registry may send its callers to other hosts, but not to addresses or names of the network
-    that this process is in."""
+    """A registry may redirect callers to other hosts, but not to addresses or names of the network
+    of this process."""
     place = urlsplit(url)
     host = place.hostname or ""
     if place.scheme != "https":

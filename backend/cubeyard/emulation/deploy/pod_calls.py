@@ -28,21 +28,22 @@ T = TypeVar("T")
 Json = dict[str, Any]
 
 CREATES_AT_A_TIME = 16
-"""Parallel requests of all nodes together. The API server accepts more, but that makes the kubelets
-no faster."""
+"""Parallel requests to create pods, for all nodes together. The API server accepts more, but
+kubelets would not be faster."""
 LOOK_SECS = 0.25
 LIST_SHARE = 0.25
-"""The largest share of time spent on listing pods: long lists of many pods are polled less
+"""Maximum share of time for listing pods. Since long lists take longer, they are requested less
 often."""
 RIGHTS = {
     "pods": ("create", "get", "list", "delete", "deletecollection"),
     "configmaps": ("create", "get", "list", "delete"),
 }
-"""The permissions of the chart's Role in the servers' namespace."""
+"""Permissions that the chart's Role grants in the servers' namespace."""
 
 
 class Answer(Generic[T]):
-    """To a question that several may have at a time; a failure is one, too."""
+    """A shared answer, for a question that several threads may ask at the same time. A failure is
+    shared too."""
 
     def __init__(self, ask: Callable[[], T]) -> None:
         self._ask = ask
@@ -51,11 +52,11 @@ class Answer(Generic[T]):
         self._found: T | None = None
         self._failed: Exception | None = None
         self.secs = 0.0
-        """How long the last one took."""
+        """Duration of the last request."""
 
     def since(self, moment: float) -> T:
-        """A value that was requested at that moment of `time.monotonic` or later: the cached one,
-        or a new one."""
+        """The cached value if it was requested at `moment` (of `time.monotonic`) or later, else a
+        new one."""
         with self._asking:
             if self._asked_at < moment:
                 began = time.monotonic()
@@ -75,18 +76,18 @@ class Answer(Generic[T]):
 
 @dataclass
 class _Run:
-    """The hosts' shared state of one run."""
+    """State of one run that all hosts share."""
 
     lock: threading.RLock
     owner_uid: str = ""
     removed_at: float = float("-inf")
     taken_over: bool = False
     gone_by: float | None = None
-    """Until when its pods, which are being removed, are waited for."""
+    """Deadline for the removal of its pods."""
 
 
 class PodCalls:
-    """Safe for several threads."""
+    """The calls of one owner to one cluster. Safe for several threads."""
 
     def __init__(self, cluster: EmulationCluster, owner: str) -> None:
         self._cluster = cluster
@@ -106,11 +107,12 @@ class PodCalls:
 
     @property
     def look_secs(self) -> float:
-        """How long to wait between two looks at pods."""
+        """Interval between two lists of pods."""
         return max(LOOK_SECS, self._pods.secs / LIST_SHARE)
 
     def pods(self, since: float, run_id: str | None = None) -> dict[str, PodState]:
-        """This owner's, by name, as they were at that moment or later; or only those of a run."""
+        """This owner's pods by name, as they were at `since` or later; all of them, or those of a
+        run."""
         result = self._pods.since(since)
         return result if run_id is None else {name: pod for name, pod in result.items() if pod.run == label(run_id)}
 
@@ -124,7 +126,7 @@ class PodCalls:
                 self._cluster.namespace, label_selector=f"{PLACE}={label(self._owner)}",
                 _preload_content=False, _request_timeout=CALL_SECS,
             )  # fmt: skip
-            # The client's own objects of a thousand pods would take seconds.
+            # The client would take seconds to build its objects for a thousand pods.
             return {item.name: item for item in map(PodState.of, orjson.loads(answer.data)["items"])}
 
     def _list_owners(self) -> dict[str, str]:
@@ -136,8 +138,8 @@ class PodCalls:
         return {item.metadata.labels[RUN]: (item.data or {}).get("run", "") for item in result}
 
     def _list_quotas(self) -> list[Any]:
-        """None where they are not ours to read: the API server refuses the pod that is one too
-        many."""
+        """The quotas; None if this account may not read them. Then the API server rejects the first
+        pod that exceeds one."""
         with explained():
             try:
                 return list(
@@ -172,8 +174,8 @@ class PodCalls:
         return str(made.metadata.uid)
 
     def create(self, documents: Iterable[Json]) -> None:
-        """A few at a time, of all hosts. The first failure is raised, after those under way have
-        ended; the rest are not begun."""
+        """Creates pods, a few in parallel for all hosts together. After a failure no further ones
+        are created; the first failure is raised when the running calls have ended."""
         doing = [self._pool.submit(self._create, document) for document in documents]
         try:
             for item in doing:
@@ -191,7 +193,7 @@ class PodCalls:
             )
 
     def delete(self, name: str) -> None:
-        """At once. Harmless to call again."""
+        """Deletes a pod immediately. Can be called again."""
         with explained():
             try:
                 self._api.delete_namespaced_pod(
@@ -202,10 +204,11 @@ class PodCalls:
                     raise
 
     def remove(self, run_id: str, until_gone: Callable[[float], None], gone_secs: float) -> None:
-        """A run's pods by one call, then what owns them, once for all hosts that ask at a time.
+        """Removes a run's pods in one call, then their ConfigMap. Hosts that call at the same time
+        share this.
 
-        `until_gone(deadline)` waits for the pods, and raises if they stay. A further try has the
-        same deadline: the pods have had their time.
+        `until_gone(deadline)` waits for the pods, and raises if they remain. Further tries have the
+        same deadline.
         """
         request = time.monotonic()
         run = self._run(run_id)
@@ -269,7 +272,7 @@ _keeping = threading.Lock()
 
 
 def calls_of(cluster: EmulationCluster, owner: str) -> PodCalls:
-    """The same for all hosts of this process."""
+    """The calls for this cluster and owner, shared by all hosts of this process."""
     with _keeping:
         key = cluster.model_dump_json(), owner
         if key not in _kept:

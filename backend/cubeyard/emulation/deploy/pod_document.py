@@ -1,5 +1,5 @@
-"""The pod of one server for the API server. It meets Pod Security `restricted` and uses nothing of
-the node."""
+"""The API server's document for the pod of one server. It meets Pod Security `restricted` and uses
+nothing of the node."""
 
 from __future__ import annotations
 
@@ -60,11 +60,11 @@ def pod_document(
     volumes: Sequence[str] = (),
     local_images: bool = False,
 ) -> Json:
-    """A server, and its user program `beside` it, with a limited memory at each of the folders that
-    its image declares as `volumes`: a node would keep these on its disk. Without `local_images` a
-    user's image of the node is taken only if its registry gives it to this user, too. The node is
-    selected by affinity instead of `nodeName`, so that a pod that does not fit stays Pending, with
-    a reason."""
+    """The document of a server with its user program `beside` it. Each folder that the program's
+    image declares in `volumes` is mounted in memory with a limit: otherwise the node would store it
+    on its disk. Without `local_images`, an image that the node already has is used only if the
+    registry would give it to this user too. The node is selected by affinity instead of `nodeName`,
+    so that a pod that does not fit stays Pending, with a reason."""
     field = {"key": "metadata.name", "operator": "In", "values": [node]}
     return {
         "apiVersion": "v1",
@@ -129,8 +129,8 @@ def _server_container(cluster: EmulationCluster, image: str, run_id: str) -> Jso
 
 
 def _gate_container(cluster: EmulationCluster, image: str, run_id: str) -> Json:
-    """Ends when the fabric has taken the cluster's network down: nothing of a user's runs before
-    that."""
+    """A first container that ends once the fabric has removed the cluster's network. No program of
+    the user starts before that."""
     return {
         **_server_container(cluster, image, run_id),
         "name": GATE_CONTAINER,
@@ -149,13 +149,13 @@ def _user_container(beside: Beside, volumes: Sequence[str], *, local_images: boo
         "securityContext": {**RIGHTS, "readOnlyRootFilesystem": not beside.writable},
         "resources": {"requests": REQUESTED, "limits": {"memory": str(MEMORY_BYTES), **disk}},
         "volumeMounts": [{"name": name, "mountPath": folder} for name, folder in _mounts(volumes)],
-        # The API server then shows the last output as the reason of the end.
+        # The API server then shows the last output as the reason for the end.
         "terminationMessagePolicy": "FallbackToLogsOnError",
     }
 
 
 def _mounts(volumes: Sequence[str]) -> list[tuple[str, str]]:
-    """Names and folders of its memory."""
+    """Names and folders of the mounts in memory."""
     others = sorted({folder for folder in volumes if folder != SCRATCH})
     return [("scratch", SCRATCH), *((f"volume-{number}", folder) for number, folder in enumerate(others))]
 
@@ -165,5 +165,5 @@ def _memory(name: str) -> Json:
 
 
 def _verbatim(text: str) -> str:
-    """Kubernetes puts variables in place of `$(NAME)`, which no other engine does."""
+    """Escapes `$(NAME)`, which only Kubernetes replaces by variables."""
     return text.replace("$(", "$$(")

@@ -1,4 +1,4 @@
-"""The part of the API server's data about one pod that is used."""
+"""The parts of the API server's data about a pod that are used here."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ POD_LOGS = "/var/log/pods/"
 class PodState:
     name: str
     run: str
-    """The label for the run's id."""
+    """Label with the run's id."""
     node: str
     """Empty if it has no node yet."""
     phase: str
     container: str
     """The id of the container of a running server, without the runtime's name; empty otherwise."""
     reason: str
-    """Why it does not run, in one word."""
+    """Why the pod does not run, in one word."""
     why: str
-    """The same in a sentence."""
+    """Why the pod does not run, in a sentence."""
     waits: str = ""
-    """The container that the reason is about; empty: the pod."""
+    """The container to which the reason applies; empty for the whole pod."""
     program: ProgramState | None = None
     """The state of the user's program, once it has run."""
     gate: str = ""
@@ -37,7 +37,7 @@ class PodState:
 
     @classmethod
     def of(cls, pod: Json) -> PodState:
-        """From the pod as JSON."""
+        """Parses a pod's JSON."""
         status = pod.get("status", {})
         containers = {item["name"]: item for item in status.get("containerStatuses") or []}
         waits, reason, why = _waits_for(status)
@@ -84,7 +84,7 @@ def _program(one: Json) -> ProgramState | None:
 
 
 def _waits_for(status: Json) -> tuple[str, str, str]:
-    """Which container, why in a word, why in a sentence."""
+    """The container that is not running, the reason in a word, and in a sentence."""
     for gate in [*_gates(status), *(status.get("containerStatuses") or [])]:
         state = gate.get("state", {})
         waiting, ended = state.get("waiting"), state.get("terminated")

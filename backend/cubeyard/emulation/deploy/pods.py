@@ -34,16 +34,15 @@ from cubeyard.settings import EmulationCluster
 Json = dict[str, Any]
 
 GONE_SECS = 40.0
-"""How long pods may take to go: a grace of 1 s each, on nodes that answer."""
+"""Time limit for the removal of pods: a grace period of 1 s each, on nodes that respond."""
 UNSCHEDULED_SECS = 10.0
-"""A pod that does not fit now may fit when another run has ended; after this time the run reports
-why it waits."""
+"""A pod may have to wait until another run ends. After this time, the run reports why it waits."""
 REAPED_SECS = 1.0
-"""The largest age of a list that the reaper uses to find leftovers, host by host."""
+"""Maximum age of the list with which the reaper finds leftovers, host by host."""
 MOST_VOLUMES = MEMORY_BYTES // SCRATCH_BYTES - 1
-"""Folders of an image in memory, in addition to `/tmp`."""
+"""Number of folders in memory for an image, in addition to `/tmp`."""
 KNOWN_SECS = 5.0
-"""How old a list may be by which a container is found that runs since the run began."""
+"""Maximum age of the list for finding a container that has been running since the run began."""
 NOT_PULLED = frozenset({"ErrImageNeverPull", "ErrImagePull", "ImagePullBackOff", "InvalidImageName"})
 NEVER_STARTS = NOT_PULLED | {"CreateContainerConfigError", "CreateContainerError", "RunContainerError"}
 
@@ -65,7 +64,8 @@ class Pods:
         announce: Announce = no_announcement,
         image_bytes: int = 0,
     ) -> None:
-        """`announce` describes users' images, whose most bytes in all are `image_bytes`."""
+        """`announce` returns the manifests of users' images; `image_bytes` limits their total
+        size."""
         self._owner = owner
         self._cluster = cluster
         self._node = node
@@ -75,9 +75,9 @@ class Pods:
         self._announce = announce
         self._image_bytes = image_bytes
         self._made: dict[str, tuple[str, int, Json]] = {}
-        """Run, server and document of each pod of ours, by its name."""
+        """By name of the pod: run, server and document."""
         self._names: dict[str, tuple[str, Beside]] = {}
-        """The server's name, and the user's image, of each pod that has one."""
+        """By pod with a user's program: the server's name, and the user's image."""
 
     @property
     def _calls(self) -> PodCalls:
@@ -90,7 +90,7 @@ class Pods:
         self._calls.version.since(time.monotonic())
 
     def close(self) -> None:
-        """The client is the process's own, and stays open."""
+        """Does nothing: the client belongs to the process and stays open."""
 
     def create(
         self,
@@ -133,8 +133,8 @@ class Pods:
         return {server: name for name, (_, server, _) in made.items()}
 
     def _volumes_of(self, servers: Mapping[int, str], beside: Mapping[int, Beside]) -> dict[str, tuple[str, ...]]:
-        """By image. Raises ImageRefusedError for images that are too large by their manifests,
-        before anything is pulled."""
+        """By image: the folders that it declares as VOLUME. Raises ImageRefusedError before
+        anything is pulled, for images that are too large by their manifests."""
         first_of = {item.image: servers[server] for server, item in sorted(beside.items(), reverse=True)}
         volumes: dict[str, tuple[str, ...]] = {}
         total_bytes = 0
@@ -176,8 +176,8 @@ class Pods:
             running = [name for name in names if name in pods and self._runs_whole(pods[name])]
             check(len(running))
             if fresh := set(running) - reported:
-                # Not only when all run: the API server reports the last ones up to a second late,
-                # and the processors have time meanwhile.
+                # Not only once all run: the API server reports the last ones up to a second late,
+                # and meanwhile the processors can wire the others.
                 came({self._made[name][1]: pods[name].container for name in fresh})
                 reported |= fresh
             if len(running) == len(names):
@@ -189,8 +189,8 @@ class Pods:
                 self._refuse_stuck(pods[name], late)
 
     def _isolate_new(self, run_id: str, pods: list[PodState]) -> set[str]:
-        """The names of pods whose gates wait and whose network is now down: the user's program
-        starts next."""
+        """Removes the network of pods whose gates wait for it; returns the names of these pods.
+        Their user programs start next."""
         waiting = {self._made[pod.name][1]: pod for pod in pods if pod.gate}
         if waiting:
             assert self._isolate is not None, "the network of pods is taken down by the fabric"
@@ -198,17 +198,19 @@ class Pods:
         return {pod.name for pod in waiting.values()}
 
     def _runs_whole(self, pod: PodState) -> bool:
-        """Whether the server runs, and its user program has started (it may have ended)."""
+        """Whether the server is running and its user program has started; the program may have
+        ended again."""
         return bool(pod.container) and (pod.program is not None or pod.name not in self._names)
 
     def _look_again(self) -> float:
-        """Wait. Since when pods may have been listed: another host may have looked meanwhile."""
+        """Waits for the next poll. Returns the earliest useful time of a list, since another host
+        may have polled meanwhile."""
         since = time.monotonic()
         time.sleep(self._calls.look_secs)
         return since
 
     def _refuse_stuck(self, pod: PodState, late: float) -> None:
-        """Raises if the pod will not run or its time is up, with the reason from Kubernetes."""
+        """Raises with Kubernetes' reason if the pod cannot run, or its time is up."""
         name, reason, why = pod.name, pod.reason, pod.why
         if pod.phase in ("Failed", "Succeeded"):
             raise ClusterRefusedError(f"pod {name} ended at once: {why or reason or pod.phase}")
@@ -254,7 +256,7 @@ class Pods:
         self._signal(run_id, server, what, beside)
 
     def start(self, container: str) -> int | str:
-        """A dead pod does not run again: another of its name takes its place, which takes
+        """Replaces a dead pod, which cannot run again, by a new one with the same name. That takes
         seconds."""
         run_id, server, document = self._made[container]
         self._calls.delete(container)
@@ -266,7 +268,8 @@ class Pods:
         return came[server]
 
     def runs(self) -> dict[str, list[str]]:
-        """On all nodes: pods removed by one host's part are gone for the others too."""
+        """The runs on all nodes: if one host removes pods, they no longer exist for other hosts
+        either."""
         since = time.monotonic() - REAPED_SECS
         ids = self._calls.owners(since)
         result: dict[str, list[str]] = {run: [] for run in ids.values() if run}
@@ -286,13 +289,13 @@ class Pods:
         return {server: state for server, state in result.items() if state is not None}
 
     def take_over(self, run_id: str) -> None:
-        """Pods have the same name for every owner."""
+        """Pod names do not depend on the owner, so pods of an earlier owner must be removed."""
         self._calls.take_over(run_id)
 
     def remove(self, run_id: str, away: Collection[str] = ()) -> list[str]:
-        """Those of all nodes. Raises PodsStayError if some are still there after GONE_SECS, and
-        NodeAwayError as soon as all that are still there are on nodes that are `away`: their
-        kubelets remove them when they are back."""
+        """Removes a run's pods on all nodes. Raises PodsStayError if some remain after GONE_SECS,
+        and NodeAwayError as soon as only pods on nodes that are `away` remain: these nodes'
+        kubelets remove them later."""
 
         def until_gone(deadline: float) -> None:
             self._until_gone(lambda pods: [pod for pod in pods if pod.node not in away], run_id, deadline)

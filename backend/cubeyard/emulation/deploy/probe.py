@@ -1,5 +1,5 @@
-"""Whether this machine can emulate: each required or optional capability, why it is missing, and
-how to fix it."""
+"""Whether this machine can emulate: required and optional capabilities, why one is missing, and how
+to fix it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ENGINE_SOCKET = Path("/var/run/docker.sock")
 
 ANSWER_SECS = 10.0
 KEY_WARNING = timedelta(days=30)
-"""Hosts report the end of their keys this long before it."""
+"""Hosts report an expiring key this long in advance."""
 EVERY_FABRIC = "The privileged helper (cubeyard-fabric) of every host"
 KERNEL = {
     "namespaces": ("Network namespaces", True, "Run as root on a Linux kernel with namespaces."),
@@ -79,14 +79,14 @@ NEEDS_OF_RUNS: dict[Sign, str] = {
 
 
 def probe(settings: Settings, *, works: bool = False) -> Machine:
-    """The machine, or each of several, and what the installation's settings turn off. `works`: for
-    a worker, which needs the engine and the rights itself."""
+    """The capabilities of this machine or of several, with what the installation's settings turn
+    off. `works`: for a worker, which itself needs the engine and the permissions."""
     machine = _probed(settings, works=works)
     return machine.model_copy(update={"capabilities": [*machine.capabilities, *switches(settings)]})
 
 
 def with_workers(machine: Machine, workers: Mapping[Sign, int]) -> Machine:
-    """The machine, with the numbers of workers that can emulate now."""
+    """The machine with the numbers of workers that can emulate at present."""
     off = {part.name for part in machine.capabilities if not part.available}
     signs: tuple[Sign, ...] = ("namespaces",) if "docker" in off else ("containers", "namespaces", "images")
     missing = [NEEDS_OF_RUNS[sign] for sign in signs if workers[sign] == 0 and sign not in off]
@@ -109,8 +109,8 @@ def with_workers(machine: Machine, workers: Mapping[Sign, int]) -> Machine:
 
 
 def refuse_impossible(settings: Settings, kinds: Kinds) -> None:
-    """Raises a 422 for a kind of fault that a kernel of this machine, or of its hosts, cannot
-    inject. A kernel that cannot be probed refuses nothing."""
+    """Raises a 422 for a kind of fault that the kernel of this machine, or of one of its hosts,
+    cannot inject. If a kernel cannot be probed, nothing is refused."""
     needy = [(field, kind) for field, kind in kinds if kind in NEEDS]
     if needy:
         refuse_missing(needy, {missing.kind: missing.reason for missing in _probed(settings).missing_kinds})
@@ -151,7 +151,7 @@ def _probed(settings: Settings, *, works: bool = False) -> Machine:
 def _machine(
     capabilities: list[Capability], said: Json | None, cores: int, memory: list[tuple[int, float]], **more: Any
 ) -> Machine:
-    """`memory` is what each host has free, and its part of all servers."""
+    """`memory` has each host's free memory and its share of all servers."""
     base = all(capability.available for capability in capabilities if capability.needed)
     has_docker = next(capability for capability in capabilities if capability.name == "docker").available
     modes: list[Literal["containers", "namespaces"]] = []
@@ -184,12 +184,12 @@ def _missing_kinds(capabilities: list[Capability]) -> list[MissingKind]:
 
 @dataclass(frozen=True)
 class _Look:
-    """At one of several hosts."""
+    """The result of examining one of several hosts."""
 
     host: Host
     docker: Capability
     said: Json | None
-    """The fabric's report about its kernel."""
+    """The fabric's report on its kernel."""
     found: Json
     error: str
     key_ends: datetime | None = None
@@ -221,8 +221,8 @@ class _Look:
 
 
 def _over_cluster(settings: Settings, place: Place, binaries: Capability, *, works: bool) -> Machine:
-    """The hosts of the settings, or a cluster's nodes; if a cluster returns no nodes, that is
-    reported as the missing capability."""
+    """The hosts of the settings, or a cluster's nodes. If the cluster returns no nodes, its error
+    is the reason for the missing capability."""
     try:
         hosts = Hosts.of(settings, place)
         return _over(settings, hosts.every, binaries, hosts.said_of_nodes, works=works)
@@ -242,8 +242,8 @@ def _over_cluster(settings: Settings, place: Place, binaries: Capability, *, wor
 def _over(
     settings: Settings, hosts: Sequence[Host], binaries: Capability, chosen: str = "", *, works: bool = False
 ) -> Machine:
-    """Several machines as one: a capability exists if all of them have it. `chosen` names the
-    machines if there are more."""
+    """Several machines as one: it has a capability if all of them have it. `chosen` explains which
+    machines are used if there are more."""
     looks = on_every(hosts, lambda number: _look(settings, hosts, number, works))
     states = [look.state for look in looks]
     fabric = Capability(
@@ -328,8 +328,8 @@ def _fabric(settings: Settings, place: Place) -> tuple[Capability, Json | None]:
 
 
 def tell(settings: Settings) -> None:
-    """Where the API has no Docker engine to ask, the worker leaves word for it of the one that it
-    has."""
+    """Where the API cannot reach a Docker engine, a worker writes a file with the state of the
+    worker's engine for the API."""
     word = _word(Place.of(settings))
     draft = word.with_suffix(".draft")
     draft.write_text(_docker().model_dump_json())
@@ -337,12 +337,12 @@ def tell(settings: Settings) -> None:
 
 
 def take_back(settings: Settings) -> None:
-    """Called when the worker ends."""
+    """Removes that file; called when the worker ends."""
     _word(Place.of(settings)).unlink(missing_ok=True)
 
 
 def _told(settings: Settings, place: Place) -> Capability | None:
-    """The worker's word, unless it is too old to be believed."""
+    """The state that a worker has written, unless it is too old."""
     word = _word(place)
     try:
         if time.time() - word.stat().st_mtime > settings.job_lease_secs:
@@ -380,7 +380,7 @@ def _docker(engine: str = "") -> Capability:
 
 
 def _pods(cluster: EmulationCluster, *, asks: bool) -> Capability:
-    """Replaces the check of Docker: whether servers can be pods of the cluster.
+    """Checks whether servers can be pods of the cluster; replaces the check of Docker.
 
     The API of a deployment has no permission to create pods and does not check it (`asks`): its
     workers have it, or the run reports that it is missing.

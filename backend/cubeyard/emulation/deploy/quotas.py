@@ -1,4 +1,4 @@
-"""Whether a namespace's quotas have room for a run's pods, before the first is made."""
+"""Checks that a namespace's quotas have space for a run's pods, before the first pod is created."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EACH = {
     "memory": parse_quantity(REQUESTED["memory"]),
     "limits.memory": MEMORY_BYTES,
 }
-"""The resources of one server's pod that a quota can name."""
+"""The resources of a server's pod that quotas can limit."""
 
 
 OF_PODS = frozenset({"pods", "count/pods"})

@@ -1,4 +1,4 @@
-"""Removes the leftovers of dead runs, and nothing else: this place's runs whose lock is free."""
+"""Removes the leftovers of dead runs, and nothing else: runs of this place whose lock is free."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ log = structlog.get_logger(__name__)
 
 
 def reap(settings: Settings, place: Place, kept: list[str] | None = None) -> list[str]:
-    """The runs that were removed, on all hosts. Engines and fabrics that do not respond are retried
-    the next time, with a sentence in `kept`."""
+    """Removes dead runs; returns the runs that were removed on all hosts. If an engine or fabric
+    does not respond, the run is tried again the next time, and `kept` gets a sentence."""
     hosts = Hosts.of(settings, place)
     parts = [_Part(settings, host, hosts.owner) for host in hosts.every]
     there = on_every(hosts.every, lambda host: parts[host].runs())
-    # A lock without a holder: its run may have something here, or died before it had.
+    # A lock without a holder: its run may have leftovers, or died before it had any.
     result = {lock for lock in place.locks() if lock != "owner"}.union(*there)
     removed = []
     for run in sorted(result):
         with place.held(run) as nobodys:
             if not nobodys:
                 continue
-            # Every host's part goes, whether or not another's does.
+            # Each host's part is removed, even if another host's cannot be.
             why = [f"Run {run} is not removed. {reason}" for part in parts if (reason := part.remove(place, run))]
             reached = [part.engine for part in parts]
             why += _elsewhere(settings, place, run, hosts.owner, reached)
@@ -51,18 +51,18 @@ def reap(settings: Settings, place: Place, kept: list[str] | None = None) -> lis
 
 
 class _Part:
-    """An owner's resources on one host."""
+    """Resources of one owner on one host."""
 
     def __init__(self, settings: Settings, host: Host, owner: str) -> None:
         self._host = host
         self._owner = owner
         self._docker: Containers | None = containers_of(settings, owner, host)
         self._silent = ""
-        """Why its fabric was not reached, if it may be there."""
+        """Why the fabric was not reached; empty if it was, or does not exist."""
 
     @property
     def engine(self) -> str | None:
-        """The id of its Docker engine, if that answers."""
+        """The id of the host's Docker engine, if it responds."""
         return _id_of(self._docker)
 
     def runs(self) -> set[str]:
@@ -81,12 +81,12 @@ class _Part:
             self._silent = detail if isinstance(error, FabricSilentError) else ""
             log.debug("fabric_not_reaped", error=detail)
             return matches
-        # A fabric of another machine may have runs of others, too.
+        # A fabric of another machine may have runs of other owners too.
         return matches | {str(run["run"]) for run in runs if run.get("owner", self._owner) == self._owner}
 
     def remove(self, place: Place, run: str) -> str:
-        """Why something may be left of it here; empty if nothing is."""
-        # Containers on recorded engines are removed there, or those engines are named.
+        """Removes a run here; returns why parts may remain, or empty if none do."""
+        # Containers on recorded engines are removed elsewhere, or the error names those engines.
         if self._docker is None and place.remembered(run) and not place.engines(run):
             why = self._host.said("Its containers wait for the Docker engine.")
             log.info("emulation_not_removed", run=run, error=why)
@@ -99,7 +99,7 @@ class _Part:
                 place.remember(run)
                 strays = self._docker.remove(run)
             with FabricClient(self._host.socket) as fabric:
-                # Another worker may have taken the run up meanwhile.
+                # Another worker may have taken over the run meanwhile, so the owner is given.
                 fabric.call("destroy", run=run, owner=self._owner, strays=strays)
         except (*UNREACHED, FabricGoneError, FabricError, DiskFullError) as error:
             why = self._host.said(error.detail)
@@ -124,8 +124,8 @@ def _engine(settings: Settings, owner: str, host: Host) -> Containers:
 
 
 def _elsewhere(settings: Settings, place: Place, run: str, owner: str, reached: Sequence[str | None]) -> list[str]:
-    """Removes a run's containers on Docker engines other than those `reached` (ids). Returns why
-    some may be left."""
+    """Removes a run's containers on recorded Docker engines other than those `reached` (ids).
+    Returns why some may remain."""
     left = []
     for address, engine in place.engines(run):
         if engine in reached:
@@ -167,7 +167,7 @@ def reap_left_alone(settings: Settings, kept: list[str] | None = None) -> list[s
 
 
 def _clear(settings: Settings, place: Place) -> list[str]:
-    """Removes everything in it. Returns why something may be left."""
+    """Removes everything in a place. Returns why parts may remain."""
     # The fabric outlives a killed owner, and holds the leftovers.
     fabric = FabricProcess(settings, place)
     fabric.stop()
@@ -182,7 +182,7 @@ def _clear(settings: Settings, place: Place) -> list[str]:
         for run in containers:
             docker.remove(run)
     except UNREACHED as error:
-        # Its name must stay known for as long as there may be containers of that name.
+        # The name must stay known as long as containers with it may exist.
         log.info("place_not_removed", place=place.name, error=error.detail)
         if containers or any(place.remembered(run) and not place.engines(run) for run in place.locks()):
             left.append(f"{place.folder} may have containers. {error.detail}")

@@ -1,9 +1,9 @@
 """A shell in a server's container: `docker exec` with a terminal, through the engine's API.
 
-It has the rights of the container, no others, and no command of anybody's is put together here: the
-shell is started bare, and what a person types goes to it as bytes. Each shell and what it starts
-carry a mark in their environment, by which they are found and ended: the engine ends nothing of an
-exec when its connection closes.
+It has only the rights of the container. No commands are composed from user input: the shell is
+started without arguments, and input is passed to it as bytes. Each shell and its children have a
+mark in their environment, by which they are found and ended, because the engine does not end them
+when the connection closes.
 """
 
 from __future__ import annotations
@@ -52,22 +52,22 @@ for pass in 1 2 3 4 5 6 7 8 9; do
   done
   [ -n "$ended" ] || break
 done'''
-"""Ends the shell with the mark `$0` and the process number `$1`, and all it has started, with any
-environment and in any session: descendants of the shell, and orphans, which are children of the
-server's own process, unless they have the mark of another terminal."""
+"""Script that ends the shell with the mark `$0` and the process id `$1`, and everything it has
+started, in any environment and session: descendants of the shell, and orphans (children of the
+server's own process), except those with the mark of another terminal."""
 NUMBER = f'''for path in /proc/[0-9]*; do
   tr '\\0' '\\n' <"$path/environ" 2>/dev/null | grep -qx "{MARK}=$0" || continue
   grep -q "^PPid:.0$" "$path/status" && printf %s "${{path#/proc/}}"
 done'''
-"""Prints the process number of the shell with the mark `$0`, in its container."""
+"""Script that prints the process id, in the container, of the shell with the mark `$0`."""
 FROZEN = "Server {} is frozen by a fault. Recover the fault, then open the terminal again."
 OFF = "Server {} is off. Recover its fault, then open the terminal again."
 NO_CONTAINER = "Server {} has no container: it is being started, or the run is ending."
 
 
 class OpenShell(Protocol):
-    """A shell of this process, or of a worker that has the engine (`shell_relay/`). Reading,
-    writing and asking are for different threads."""
+    """A shell of this process, or of a worker that has the engine (`shell_relay/`). Different
+    threads may read, write and query."""
 
     def read(self) -> bytes: ...
 
@@ -83,13 +83,13 @@ class OpenShell(Protocol):
 
 
 class Shell:
-    """One shell. Reading, writing and asking are for different threads."""
+    """A shell in a container. Different threads may read, write and query."""
 
     def __init__(
         self, engine: str, owner: str, run_id: str, server: tuple[int, str], prompt: str, idle_secs: float
     ) -> None:
-        """`server` is its id and name, `prompt` a host name; the shell ends by itself after so long
-        without input. Raises a 409 for a server that is not on, DockerGoneError."""
+        """`server` is the server's id and name, `prompt` a host name. The shell ends after `idle`
+        time without input. Raises a 409 if the server is off, and DockerGoneError."""
         self._engine = engine
         self._mark = new_id()
         with _api(engine) as api:
@@ -109,7 +109,7 @@ class Shell:
                     "TMOUT": str(int(idle_secs)),
                 },
             )["Id"]
-        # For the shell's bytes alone; closed with the shell.
+        # A connection only for the shell's bytes, which is closed with the shell.
         self._api = connect(CALL_SECS, engine)
         try:
             with explained():
@@ -118,17 +118,17 @@ class Shell:
             self._api.close()
             raise
         self._response = attached._response  # noqa: SLF001  - without it the connection closes
-        # Output that came with the engine's response is in its reader's buffer, so everything is
-        # read from there.
+        # The start of the output may already be in the buffer of the response's reader, so
+        # everything is read from there.
         self._reader = self._response.raw._fp.fp  # noqa: SLF001
         self._socket: socket.socket = getattr(attached, "_sock", attached)
         self._socket.settimeout(None)
         with _api(engine) as api:
-            # Before anybody types: later, its environment may be another one.
+            # Determined before any input, which could change the shell's environment.
             self._number = self._script(api, NUMBER, self._mark).strip()
 
     def _script(self, api: Any, script: str, *words: str) -> str:
-        """The output of a script of ours in the container."""
+        """Runs a script in the container, and returns its output."""
         command = [SHELL, "-c", script, *words]
         made = api.exec_create(self._container, command, environment={"PATH": FOLDERS})
         return api.exec_start(made["Id"]).decode(errors="replace")
@@ -146,12 +146,12 @@ class Shell:
             self._socket.sendall(data)
 
     def resize(self, columns: int, rows: int) -> None:
-        """The terminal's size. A shell that has just ended has none."""
+        """Sets the terminal's size. Ignored if the shell has just ended."""
         with contextlib.suppress(ProblemError), _api(self._engine) as api:
             api.exec_resize(self._exec, height=rows, width=columns)
 
     def state(self) -> str:
-        """`running`, `paused`, or `gone` for a container that has ended or is no more."""
+        """`running`, `paused`, or `gone` if the container has ended or was removed."""
         from docker.errors import NotFound
 
         with _api(self._engine) as api:
@@ -162,7 +162,7 @@ class Shell:
             return "paused" if state.get("Paused") else "running" if state.get("Running") else "gone"
 
     def exit_code(self) -> int | None:
-        """None for a shell that was ended with its container, or is still running."""
+        """The exit code; None if the shell is still running, or ended with its container."""
         try:
             with _api(self._engine) as api:
                 result = api.exec_inspect(self._exec)
@@ -171,7 +171,7 @@ class Shell:
         return None if result["Running"] else result["ExitCode"]
 
     def close(self) -> None:
-        """End it and what it has started. Harmless for one that has ended."""
+        """Ends the shell and everything it has started. Can be called again."""
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
         if not self._reap():
@@ -181,7 +181,8 @@ class Shell:
         self._api.close()
 
     def _reap(self) -> bool:
-        """False if the server is frozen, where nothing can be started or ended."""
+        """Ends everything with the mark. False if the server is paused: then no process can be
+        started or ended."""
         state = "gone"
         with contextlib.suppress(ProblemError):
             state = self.state()
@@ -200,8 +201,8 @@ class Shell:
 
 
 def container_of(api: Any, owner: str, run_id: str, server: tuple[int, str]) -> str:
-    """The container of a server that can have a shell. Raises a 409 with the reason if there is
-    none."""
+    """The container of a server that can have a shell. Raises a 409 with the reason if none can be
+    opened."""
     number, name = server
     labels = [f"{PLACE}={owner}", f"{RUN}={run_id}", f"{SERVER}={number}"]
     result = api.containers(all=True, filters={"label": labels})
@@ -217,13 +218,13 @@ def container_of(api: Any, owner: str, run_id: str, server: tuple[int, str]) -> 
 
 
 def check(engine: str, owner: str, run_id: str, server: tuple[int, str]) -> None:
-    """Raises what opening a shell would raise."""
+    """Raises the errors that opening a shell would raise."""
     with _api(engine) as api:
         container_of(api, owner, run_id, server)
 
 
 @contextmanager
 def _api(engine: str) -> Iterator[Any]:
-    """A connection for one question. The engine's errors become ours."""
+    """A connection for one request. The engine's errors are raised as ours."""
     with explained(), contextlib.closing(connect(CALL_SECS, engine)) as api:
         yield api

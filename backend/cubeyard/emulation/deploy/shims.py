@@ -1,5 +1,5 @@
-"""Shims of containers whose Docker engine was killed: they hold the containers' processes, and
-nobody ends them."""
+"""Shims of containers whose Docker engine was killed: they keep the containers' processes alive,
+and nothing else ends them."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ NAME = "containerd-shim"
 
 
 def end_shims(containers: Collection[str]) -> int:
-    """Ends the shims of these containers on this machine, and their children. How many shims. Only
-    root's processes count."""
+    """Ends the shims of these containers on this machine, and their children. Returns the number of
+    shims. Considers only processes of root."""
     ended = 0
     for process in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):

@@ -22,21 +22,21 @@ SETTINGS = "/etc/shellrc"
 MISSING = "Servers have no shell: install Debian's busybox-static where workers run, and start another run."
 FOLDERS = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 WITHOUT = frozenset({"busybox", "ping", "ping6", "init", "linuxrc"})
-"""Names that BusyBox does not get here. Its ping needs a raw socket, which most containers may not
-open; iputils' does not."""
+"""Names that BusyBox does not get. Its ping needs a raw socket, which most containers may not open;
+that of iputils does not."""
 LIST_SECS = 10
 
 
 @dataclass(frozen=True)
 class Tools:
-    """Files for an image: content by path, and the names that BusyBox has."""
+    """Files for an image: content by path, and the names of BusyBox's programs."""
 
     files: dict[str, bytes]
     names: tuple[str, ...]
 
     @classmethod
     def of_machine(cls) -> Tools | None:
-        """None without a BusyBox that needs no libraries."""
+        """The tools of this machine; None without a static BusyBox."""
         busybox = shutil.which("busybox", path=FOLDERS)
         if busybox is None or _libraries(busybox):
             return None
@@ -47,13 +47,13 @@ class Tools:
         files = {"bin/busybox": Path(busybox).read_bytes()}
         if (ping := shutil.which("ping", path=FOLDERS)) is not None and Path(ping).resolve().name != "busybox":
             files["bin/ping"] = Path(ping).read_bytes()
-            # A shell of BusyBox takes its own program before one on PATH.
+            # BusyBox's shell prefers its own ping to one on PATH, so an alias is needed.
             files[SETTINGS[1:]] = b"alias ping=/bin/ping\n"
             files |= {path[1:]: Path(path).read_bytes() for path in _libraries(ping)}
         return cls(files, names)
 
     def put(self, tar: tarfile.TarFile) -> None:
-        """Add the files and names, and the folders they are in."""
+        """Adds the files, the names and their folders to an archive."""
         folders = {str(parent) for path in self.files for parent in Path(path).parents} - {"."}
         for folder in sorted(folders):
             entry = tarfile.TarInfo(folder)
@@ -70,7 +70,7 @@ class Tools:
 
 
 def _libraries(program: str) -> list[str]:
-    """The files that the loader loads for a program, the loader included; none for a static one."""
+    """The files that a program loads, including the loader; none for a static program."""
     ldd = shutil.which("ldd", path=FOLDERS)
     if ldd is None:
         return []

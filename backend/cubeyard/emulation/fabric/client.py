@@ -28,32 +28,32 @@ CALL_SECS = 120.0
 READ_BYTES = 256 * 1024
 REMOTE_SECS = 5.0
 ANSWER_SECS = 5.0
-"""Time limit of calls that a busy fabric answers immediately too."""
+"""Time limit of calls that even a busy fabric answers quickly."""
 LOST_SECS = 8.0
-"""After so long without an answer of its kernel a machine is taken for gone."""
+"""A machine counts as lost if its kernel has not answered for this long."""
 LOSS_OPTIONS = (
     (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
     (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 2),
     (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 1),
     (socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 6),
-    # For sent data without acknowledgement; the kernel also uses it for keepalive probes.
+    # Time limit for unacknowledged data, which also applies to keepalive probes.
     (socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, round(LOST_SECS * 1000)),
     (socket.IPPROTO_TCP, socket.TCP_SYNCNT, 2),
     (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1),
 )
-"""A peer whose machine is gone is noticed after LOST_SECS, though nothing is sent. A kernel answers
-for a program that is too busy: only a machine that is away, or stands still for as long, is taken
-for gone."""
+"""Socket options that detect a lost machine after LOST_SECS, even if nothing is sent. The kernel
+answers for a program that is too busy, so only a machine that is unreachable or stopped counts as
+lost."""
 RELAY_NAME = "cubeyard-fabric"
-"""The name in a relay's certificate, independent of its address; a caller's certificate has
-CALLER_NAME."""
+"""The name in a relay's certificate, which does not depend on its address. A caller's certificate
+has CALLER_NAME."""
 CALLER_NAME = "cubeyard-worker"
 WATCHER_NAME = "cubeyard-api"
-"""The name in the certificate of the API, which changes no run."""
+"""The name in the API's certificate; the API changes no run."""
 
 
 class FabricError(ProblemError):
-    """The fabric refuses; its message names the field, the value, the limit and the fix."""
+    """The fabric refuses a call. Its message names the field, the value, the limit and the fix."""
 
     def __init__(self, error: Json) -> None:
         detail = str(error.get("message") or error.get("code") or "The fabric refused.")
@@ -63,18 +63,18 @@ class FabricError(ProblemError):
 
 
 class FabricGoneError(ProblemError):
-    """There is nobody at the socket, or no longer."""
+    """No fabric listens at the socket, or the connection was lost."""
 
     def __init__(self, detail: str) -> None:
         super().__init__(503, "fabric-gone", detail)
 
 
 class FabricHungError(FabricGoneError):
-    """It has its place and does not answer, so that no other one can start there."""
+    """A fabric holds its place but does not answer, so no other one can start there."""
 
 
 class FabricSilentError(FabricGoneError):
-    """Neither it nor its machine answers, not even with a refusal."""
+    """Neither the fabric nor its machine responds, not even with a refusal."""
 
 
 @dataclass(frozen=True)
@@ -85,20 +85,20 @@ class Remote:
     host: str
     port: int
     keys: Path
-    """A folder with `ca.crt`, `tls.crt` and `tls.key`."""
+    """Folder with `ca.crt`, `tls.crt` and `tls.key`."""
 
     def __str__(self) -> str:
         return f"{self.host}:{self.port}"
 
     def context(self) -> ssl.SSLContext:
-        """Raises OSError for keys that cannot be read."""
+        """Raises OSError if the keys cannot be read."""
         context = ssl.create_default_context(ssl.Purpose.SERVER_AUTH, cafile=str(self.keys / "ca.crt"))
         context.minimum_version = ssl.TLSVersion.TLSv1_3
         context.load_cert_chain(self.keys / "tls.crt", self.keys / "tls.key")
         return context
 
     def connect(self, secs: float) -> ssl.SSLSocket:
-        """Raises OSError, also for a key that is not the other side's."""
+        """Raises OSError, also if the other side's key is not the expected one."""
         plain = socket.create_connection((self.host, self.port), secs)
         try:
             notice_loss(plain)
@@ -110,7 +110,7 @@ class Remote:
 
 @dataclass(frozen=True)
 class Absent:
-    """The fabric of a host that a run has and that is not ready now."""
+    """The fabric of a run's host that is not ready at present."""
 
     name: str
 
@@ -126,11 +126,12 @@ class Absent:
 
 
 Socket = Path | Remote | Absent
-"""Where a fabric listens."""
+"""The address of a fabric."""
 
 
 async def open_streams(fabric: Socket, limit: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    """A connection for asyncio, with lines of at most `limit` bytes. Raises FabricGoneError."""
+    """Opens a connection for asyncio, with lines of at most `limit` bytes. Raises
+    FabricGoneError."""
     try:
         if isinstance(fabric, Path):
             return await asyncio.open_unix_connection(
@@ -154,8 +155,8 @@ def notice_loss(connection: socket.socket) -> None:
 
 
 def is_away(fabric: Socket) -> bool:
-    """Whether nothing answers where a fabric was: neither it nor its machine, which would refuse.
-    Takes REMOTE_SECS and ANSWER_SECS at most."""
+    """Whether neither a fabric nor its machine responds; the machine would at least refuse. Takes
+    at most REMOTE_SECS and ANSWER_SECS."""
     try:
         with FabricClient(fabric) as client:
             client.call("host", ANSWER_SECS)
@@ -182,8 +183,8 @@ def _unix(path: Path, secs: float) -> socket.socket:
     except OSError:
         connection.close()
         raise
-    # The listener is root's fabric or a forwarding process of this user (`ssh -L`). Another user's
-    # listener would receive descriptions of runs and answer with lies.
+    # The listener must be root's fabric or a forwarding process of this user (`ssh -L`). A listener
+    # of another user would receive descriptions of runs, and could forge answers.
     if (owner := _credentials(connection)[1]) not in (0, os.geteuid()):
         connection.close()
         raise PermissionError(
@@ -193,16 +194,16 @@ def _unix(path: Path, secs: float) -> socket.socket:
 
 
 def _credentials(connection: socket.socket) -> tuple[int, int, int]:
-    """Process, user and group at the other end, reported by the kernel."""
+    """Process, user and group of the other end, as the kernel reports them."""
     return struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
 
 
 class FabricClient:
-    """One connection. Not for several threads at a time."""
+    """One connection to a fabric. Not thread-safe."""
 
     def __init__(self, path: Socket, connect_secs: float = 2.0, *, looks: bool = False) -> None:
-        """`looks`: during a long call, whether the fabric still answers a second connection. For
-        other machines: a forwarded socket stays open when its machine is gone."""
+        """`looks`: whether to check, during a long call, that the fabric still answers on a second
+        connection. For other machines: a forwarded socket stays open when its machine is lost."""
         self.path = path
         self._looks = looks
         self._number = 0
@@ -223,19 +224,19 @@ class FabricClient:
 
     @property
     def pid(self) -> int:
-        """The process at the other end, from the kernel."""
+        """The process at the other end, as the kernel reports it."""
         return _credentials(self._socket)[0]
 
     @property
     def key_ends(self) -> datetime | None:
-        """The end of the other side's certificate; None without one."""
+        """When the certificate of the other side ends; None without one."""
         certificate = self._socket.getpeercert() if isinstance(self._socket, ssl.SSLSocket) else None
         ends = (certificate or {}).get("notAfter")
         return datetime.fromtimestamp(ssl.cert_time_to_seconds(ends), UTC) if isinstance(ends, str) else None
 
     def call(self, method: str, secs: float = CALL_SECS, **params: Any) -> Json:
-        """The result. Raises FabricError for a refusal, FabricGoneError when the connection is
-        lost, FabricSilentError when it is silent."""
+        """Returns the result of a call. Raises FabricError for a refusal, FabricGoneError if the
+        connection is lost, FabricSilentError if there is no answer."""
         self._number += 1
         sent = orjson.dumps({"id": self._number, "method": method, "params": params}) + b"\n"
         deadline = time.monotonic() + secs
@@ -267,7 +268,7 @@ class FabricClient:
         return FabricError({"code": full.code, "message": full.detail})
 
     def subscribe(self, run_id: str) -> None:
-        """From here on the run's frames come by this connection."""
+        """Requests the run's frames on this connection."""
         self.call("subscribe", run=run_id)
 
     def frames(self, wait_secs: float) -> Iterator[Json | None]:
@@ -280,11 +281,11 @@ class FabricClient:
                 yield message["frame"]
 
     def fileno(self) -> int:
-        """The file descriptor, to wait for data."""
+        """The file descriptor, for polling."""
         return self._socket.fileno()
 
     def arrived(self) -> list[Json]:
-        """The frames that have already arrived. Waits only if none has."""
+        """The frames that have already arrived. Waits only if there is none."""
         matches = []
         message = self._message(0.2)
         while message is not None:
@@ -294,7 +295,7 @@ class FabricClient:
         return matches
 
     def _message(self, secs: float) -> Json | None:
-        """The next line, or None after so long."""
+        """The next line; None if the time is up."""
         deadline = time.monotonic() + max(secs, 0.0)
         while (end := self._held.find(b"\n")) < 0:
             left = deadline - time.monotonic()

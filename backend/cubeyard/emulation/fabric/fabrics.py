@@ -1,4 +1,4 @@
-"""The fabrics of all hosts of a run, spoken to as one."""
+"""The fabrics of all hosts of a run, behind one interface."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ often."""
 
 
 def on_every(hosts: Sequence[Host], work: Callable[[int], T]) -> list[T]:
-    """`work(host)` for each host, side by side. The first failure is raised, with the host's name,
-    when all have ended."""
+    """Runs `work(host)` for all hosts in parallel. When all have ended, raises the first failure,
+    with the host's name."""
     if len(hosts) == 1:
         return [_named(hosts[0], lambda: work(0))]
     with ThreadPoolExecutor(len(hosts)) as pool:
@@ -68,7 +68,7 @@ class Fabrics:
         return _named(self.hosts[host], lambda: self._clients[host].call(method, **params))
 
     def call(self, method: str, **params: Any) -> list[Json]:
-        """Ask every host the same, side by side."""
+        """Makes the same call to every host, in parallel."""
         return self.each(method, lambda _: params)
 
     def each(self, method: str, params: Callable[[int], Json]) -> list[Json]:
@@ -76,8 +76,8 @@ class Fabrics:
         return on_every(self.hosts, lambda host: self._clients[host].call(method, **params(host)))
 
     def inject(self, run_id: str, fault: Json) -> None:
-        """Injects a fault on every host, or on none: if one host refuses or cannot inject all of
-        it, each host recovers it."""
+        """Injects a fault on every host, or on none: if one host refuses or fails, all hosts
+        recover it."""
         try:
             self.call("inject", run=run_id, fault=fault)
         except FabricError:
@@ -87,7 +87,7 @@ class Fabrics:
             raise
 
     def offsets_nanos(self) -> list[int]:
-        """How far each host's monotonic clock is ahead of this process's; 0 on this machine.
+        """The difference of each host's monotonic clock to this process's; 0 on this machine.
 
         Uses the exchange with the shortest round trip: the host's clock was read at its midpoint,
         to half the round trip.
@@ -99,7 +99,7 @@ class Fabrics:
 
     @contextmanager
     def stream(self, run_id: str) -> Iterator[Stream]:
-        """The run's frames from now on."""
+        """Subscribes to the run's frames."""
         with ExitStack() as opened:
             clients = []
             for host in self.hosts:
@@ -122,7 +122,7 @@ def _offset(client: FabricClient) -> int:
 
 
 class Stream:
-    """The frames of all hosts, merged into one a tick."""
+    """Merges the frames of all hosts into one frame per tick."""
 
     def __init__(self, fabrics: Fabrics, clients: list[FabricClient]) -> None:
         self._fabrics = fabrics
@@ -170,8 +170,7 @@ class Stream:
 
 
 def _mark_missed(frames: list[Json], last: int | None) -> int:
-    """Adds to each frame how many frames before it were lost, by their numbers. Returns the last
-    number."""
+    """Adds to each frame the number of frames lost before it. Returns the last frame's number."""
     for frame in frames:
         if last is not None and (missed := frame["tick"] - last - 1) > 0:
             frame["missed"] = missed
@@ -181,8 +180,8 @@ def _mark_missed(frames: list[Json], last: int | None) -> int:
 
 
 def _ticks(waiting: list[list[Json]], offsets: list[int]) -> Iterator[Json]:
-    """With one host every frame is a tick, unless too many wait; with several hosts, the frames
-    that arrived together become one tick."""
+    """Merges waiting frames into ticks. With one host every frame is a tick, unless too many wait;
+    with several hosts, the frames that arrived together become one tick."""
     if len(waiting) == 1 and len(waiting[0]) <= MOST_TICKS_WAITING:
         yield from (merged([[frame]], offsets) for frame in waiting[0])
     else:

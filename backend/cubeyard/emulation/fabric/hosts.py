@@ -1,5 +1,5 @@
-"""The machines that a run is spread over, and which of its servers each has. Without settings it is
-this machine alone."""
+"""The machines of a run, and which of its servers are on each. Without settings it is only this
+machine."""
 
 from __future__ import annotations
 
@@ -21,63 +21,66 @@ from cubeyard.settings import EmulationCluster, EmulationHost, Settings
 
 Json = dict[str, Any]
 Ask = Callable[[str, str, float, list[Json], ProblemError], list[Json]]
-"""Calls to the fabric of a host by somebody who reaches it: host, method, seconds, parameters of
-each, and why this process does not. Returns `result` or `error` of each."""
+"""Makes calls to a host's fabric through another process that reaches it. Arguments: host, method,
+seconds, parameters of each call, and why this process does not reach it. Returns `result` or
+`error` of each call."""
 
 VNIS_A_RUN = 4096
-"""VXLAN numbers that one run has for its switches."""
+"""Number of VXLAN numbers reserved for each run."""
 VNI_BLOCKS = 2**24 // VNIS_A_RUN
 
 
 @dataclass(frozen=True)
 class Host:
-    """One of them. This machine, where no hosts are set, has no name."""
+    """A machine of a run. This machine has no name if no hosts are configured."""
 
     name: str
     socket: Socket
-    """Where its cubeyard-fabric listens, or the relay before it."""
+    """The address of its cubeyard-fabric, or of the relay before it."""
     docker: str = ""
-    """URL or context of its engine; empty for the one that the environment names."""
+    """URL or context of its Docker engine; empty for the one in the environment."""
     underlay: str = ""
     share: float = 1.0
     ask: Ask | None = field(default=None, compare=False, repr=False)
 
     def other_build(self, report: Json) -> str:
-        """The difference if its fabric, which reports this, is of another build than this program,
-        and the fix; empty otherwise."""
+        """The error text, with the fix, if the host's fabric is of another build than this program;
+        else empty. `report` is the fabric's."""
         its, ours = report.get("version") or "unknown", binding_build()
         if its == ours:
             return ""
         return f"cubeyard-fabric is build {its}, this program {ours}: update cubeyard-fabric on host {self.name}."
 
     def said(self, detail: str) -> str:
-        """Adds the host's name to a message; adding it again changes nothing."""
+        """Prefixes a message with the host's name, unless it already has that prefix."""
         named = f"Host {self.name}: "
         return f"{named}{detail}" if self.name and not detail.startswith(named) else detail
 
 
 @dataclass(frozen=True)
 class Hosts:
-    """All of them, in the order of the settings."""
+    """All machines, in the order of the settings."""
 
     owner: str
     """The owner in the labels of containers and the fabrics' lists of runs: only resources with
     this owner are ever removed."""
     every: tuple[Host, ...]
     cluster: EmulationCluster | None = None
-    """Whose nodes they are, if they are a cluster's."""
+    """The cluster, if the machines are its nodes."""
     left_out: tuple[str, ...] = ()
-    """Further nodes that runs do not use, because there are more than a run can have."""
+    """Nodes beyond the maximum number of hosts in a run, which are not used."""
     placed: FrameHosts | None = None
-    """Which host has which server of a run, by the frame that begins it."""
+    """The placement of a live run's servers, from the frame that begins the run."""
     ask: Ask | None = field(default=None, compare=False, repr=False)
 
     def of_run(self, placed: FrameHosts | None) -> Hosts:
-        """For a run under way: the ready hosts change meanwhile, but not where its servers are."""
+        """The hosts of a live run. The list of ready hosts may change during the run, but its
+        servers stay on their hosts."""
         return replace(self, placed=placed)
 
     def asking(self, ask: Ask) -> Hosts:
-        """With a second way to the fabrics."""
+        """The same hosts, with another path for calls to fabrics that this process does not
+        reach."""
         return replace(self, every=tuple(replace(host, ask=ask) for host in self.every), ask=ask)
 
     def spread(self, network: Network) -> Spread:
@@ -89,7 +92,7 @@ class Hosts:
 
     @property
     def said_of_nodes(self) -> str:
-        """In words, which nodes are not used and how to choose others; empty if all are."""
+        """Which nodes are not used, and how to choose others; empty if all are used."""
         if not self.left_out:
             return ""
         used, every = len(self.every), len(self.every) + len(self.left_out)
@@ -107,8 +110,8 @@ class Hosts:
 
             cluster = settings.cluster
             nodes, left_out = fabric_nodes(cluster)
-            # A worker's name stays when its pod is replaced (StatefulSet): the next one removes
-            # what this one left.
+            # A worker keeps its name when its pod is replaced (StatefulSet), so the new pod removes
+            # leftovers of the old one.
             return cls(
                 f"{place.name}-{socket.gethostname()}",
                 tuple(
@@ -120,7 +123,7 @@ class Hosts:
             )
         if not settings.hosts:
             return cls(place.name, (Host("", place.socket),))
-        # Others may use these hosts too, from a home with the same path on a machine of theirs.
+        # Other machines may use these hosts too, with a home of the same path.
         owner = f"{place.name}-{socket.gethostname()}"
         result = (Host(host.name, _place(host), host.docker, str(host.underlay), host.share) for host in settings.hosts)
         return cls(owner, tuple(result))
@@ -135,11 +138,11 @@ def _place(host: EmulationHost) -> Path | Remote:
 
 @dataclass(frozen=True)
 class Spread:
-    """A network over the hosts that have at least one of its servers."""
+    """A network spread over hosts, each of which has at least one server."""
 
     hosts: tuple[Host, ...]
     host_of: dict[int, int]
-    """By server, the number of its host in `hosts`."""
+    """By server: index of its host in `hosts`."""
 
     @classmethod
     def of(cls, network: Network, hosts: Sequence[Host]) -> Spread:
@@ -156,11 +159,11 @@ class Spread:
         return len(self.hosts) > 1
 
     def servers(self, network: Network, host: int) -> dict[int, str]:
-        """Ids and names of the servers of one host."""
+        """Ids and names of a host's servers."""
         return {item: name for item, name in network.servers.items() if self.host_of[item] == host}
 
     def for_fabric(self, described: Json, owner: str, host: int) -> Json:
-        """The description of a network for the fabric of one host: all of it, and the part on this
+        """The description for the fabric of one host: the whole network, and which part is on this
         host."""
         document = {**described, "owner": owner}
         if not self.several:
@@ -176,7 +179,8 @@ class Spread:
         }
 
     def document(self, network: Network) -> Json:
-        """For the frame that begins a run: nothing where this machine is the only host."""
+        """The placement for the frame that begins a run; nothing if this machine is the only
+        host."""
         if not any(host.name for host in self.hosts):
             return {}
         hosts: FrameHosts = {
@@ -201,7 +205,7 @@ def divided(servers: int, shares: Sequence[float]) -> list[range]:
 
 
 def first_vni(run_id: str) -> int:
-    """A block of VXLAN numbers by the run's id. A fabric refuses a run whose numbers another run
-    has."""
+    """First number of a run's block of VXLAN numbers, derived from the run's id. A fabric refuses a
+    run whose numbers are in use."""
     digest = hashlib.sha256(run_id.encode()).digest()
     return (1 + int.from_bytes(digest[:4]) % (VNI_BLOCKS - 1)) * VNIS_A_RUN

@@ -1,5 +1,5 @@
-"""Keys for relays and their callers: an authority, and a certificate it signed for each side. Made
-by the program openssl, as `cubeyard keys` offers it; the chart makes the same by its own means."""
+"""Keys for relays and their callers: an authority, and a certificate signed by it for each side.
+Made with openssl for `cubeyard keys`; the Helm chart makes the same by its own means."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cubeyard.emulation.fabric.client import CALLER_NAME, RELAY_NAME, WATCHER_NA
 
 DAYS = 365
 SIDES = {"relay": RELAY_NAME, "worker": CALLER_NAME, "api": WATCHER_NAME}
-"""Folder of each side, and the name in its certificate."""
+"""The sides by folder, each with the name in its certificate."""
 OPENSSL_SECS = 30
 
 
@@ -28,14 +28,14 @@ def run_openssl(*words: str) -> None:
 
 
 def _key(path: Path) -> None:
-    """Readable by its owner alone from the first byte on."""
+    """Creates a file that only its owner can read, from the first byte on."""
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600))
     path.chmod(0o600)
     run_openssl("ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", str(path))
 
 
 def authority(folder: Path, days: int = DAYS) -> Path:
-    """The folder, with `ca.key` and `ca.crt`. An existing authority stays."""
+    """Creates the authority's folder with `ca.key` and `ca.crt`. An existing authority is kept."""
     folder.mkdir(parents=True, exist_ok=True)
     if not (folder / "ca.crt").exists():
         _key(folder / "ca.key")
@@ -46,8 +46,8 @@ def authority(folder: Path, days: int = DAYS) -> Path:
 
 
 def signed(ca: Path, name: str, folder: Path, days: int = DAYS) -> Path:
-    """A folder with what one side has: `ca.crt`, `tls.crt` of this name, `tls.key`. The same again
-    renews them."""
+    """Creates a folder for one side: `ca.crt`, `tls.crt` with this name, `tls.key`. Calling it
+    again renews them."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as made:
         request, extensions = Path(made) / "request", Path(made) / "extensions"
@@ -63,7 +63,7 @@ def signed(ca: Path, name: str, folder: Path, days: int = DAYS) -> Path:
 
 
 def make_all(folder: Path, days: int = DAYS) -> list[Path]:
-    """A folder for each of SIDES, signed by the authority in `folder`, which is made if there is
-    none. Raises OSError."""
+    """Creates a folder for each of SIDES, signed by the authority in `folder`, which is created if
+    it is missing. Raises OSError."""
     ca = authority(folder, 10 * days)
     return [signed(ca, name, folder / side, days) for side, name in SIDES.items()]

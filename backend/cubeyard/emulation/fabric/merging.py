@@ -23,7 +23,7 @@ TOLD_BY_ALL = frozenset({"fault-injected", "fault-recovered"})
 
 
 def merged(by_host: Sequence[Sequence[Json]], offsets_nanos: Sequence[int]) -> Json:
-    """One tick of what each host sent since the last one, at least one frame each.
+    """Merges the frames that each host sent since the last tick, at least one each, into one tick.
 
     Columns merge as they declare. The clock is the most advanced of all hosts. Raises LookupError
     for an unknown column. `missed` is the number of earlier frames that were lost.
@@ -91,7 +91,7 @@ def _part(part: str, every: Sequence[Json], latest: Sequence[Json]) -> Json:
 
 
 def _subflows(frames: Sequence[Json]) -> Json:
-    """The bytes of MPTCP's subflows, by flow and number of the subflow, if any."""
+    """The bytes of MPTCP's subflows, by flow and number of the subflow; empty without any."""
     carried: Counter[tuple[int, int]] = Counter()
     for frame in frames:
         for flow, subflow, size_bytes in frame.get("subflows", ()):

@@ -16,15 +16,15 @@ FIX = "Remove it, or set XDG_RUNTIME_DIR or CUBEYARD_FABRIC_DIR to a folder of y
 
 
 class ForeignFolderError(ProblemError):
-    """A folder that is not this user's."""
+    """The folder does not belong to this user."""
 
     def __init__(self, path: Path, what: str, fix: str) -> None:
         super().__init__(503, "foreign-folder", f"{path} is {what}: nothing in it was touched. {fix}")
 
 
 def own_folder(path: Path, mode: int = 0o700) -> None:
-    """Create the folder if it is missing. Raises ForeignFolderError for a link, for a folder of
-    another user, and for a folder that others can write to."""
+    """Creates the folder if it is missing. Raises ForeignFolderError for a link, for a folder of
+    another user, and for one that others can write to."""
     try:
         path.mkdir(mode)
     except FileExistsError:
@@ -42,7 +42,7 @@ def check_around(path: Path) -> None:
 
 
 def is_own(path: Path) -> bool:
-    """Whether a folder is this user's alone."""
+    """Whether only this user can write to a folder."""
     try:
         _check(path)
     except (ForeignFolderError, FileNotFoundError):

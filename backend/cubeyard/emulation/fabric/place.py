@@ -32,18 +32,18 @@ MAKE_TRIES = 100
 LOOK_SECS = 0.05
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 SHARED = Path("/run/cubeyard")
-"""Short, because a Unix socket's path may have 107 bytes."""
+"""Short, because the path of a Unix socket is limited to 107 bytes."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """A folder. Its name is in the labels of the containers that belong to it."""
+    """The folder of one owner. Its name is in the labels of the owner's containers."""
 
     folder: Path
 
     @classmethod
     def of(cls, settings: Settings) -> Place:
-        """The one of these settings: the same for every process with the same home."""
+        """The place for these settings: the same for every process with the same home."""
         if settings.fabric_dir is not None:
             return cls(settings.fabric_dir)
         name = hashlib.sha256(str(settings.home.resolve()).encode()).hexdigest()[:8]
@@ -51,7 +51,7 @@ class Place:
 
     @classmethod
     def own(cls) -> Place:
-        """One for this process alone."""
+        """A private place for this process."""
         return cls(_root() / f"cli-{os.getpid()}")
 
     @classmethod
@@ -63,7 +63,7 @@ class Place:
 
     @classmethod
     def of_homes(cls) -> Iterator[Place]:
-        """The places of all homes of this user."""
+        """The places of all home folders of this user."""
         for place in cls._found("*"):
             if HOME_NAME.fullmatch(place.name):
                 yield place
@@ -76,7 +76,7 @@ class Place:
 
     @classmethod
     def sweep(cls) -> None:
-        """Remove what somebody was removing when it was killed."""
+        """Removes folders whose removal was interrupted by a kill."""
         for place in cls._found(f"*{LEAVING}*"):
             shutil.rmtree(place.folder, ignore_errors=True)
 
@@ -90,8 +90,8 @@ class Place:
 
     @property
     def for_api(self) -> Path:
-        """The folder that the API shares with the worker. In Compose it is `api`, which the API's
-        container sees as the whole folder."""
+        """The folder that the API shares with the worker. In Compose it is `api`, the only part
+        that the API's container sees."""
         inner = self.folder / "api"
         return inner if inner.is_dir() else self.folder
 
@@ -104,15 +104,15 @@ class Place:
         return disk_of(JOURNAL, self.folder)
 
     def make(self) -> None:
-        """Create the folders; the fabric creates `state`. Raises ForeignFolderError for a folder of
-        another user."""
+        """Creates the folders, except `state`, which the fabric creates. Raises ForeignFolderError
+        if a folder belongs to another user."""
         if self.folder.parent == _root():
             for folder in _own_roots():
                 own_folder(folder, 0o755)
         else:
             self.folder.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
             check_around(self.folder)
-        # Its last user may remove it in between.
+        # The folder's last user may remove it meanwhile.
         for _ in range(MAKE_TRIES):
             with suppress(FileNotFoundError):
                 own_folder(self.folder)
@@ -121,8 +121,7 @@ class Place:
         raise FileNotFoundError(self.folder)
 
     def enter(self) -> int:
-        """Count this process among the users of the folder until `leave`, which takes the
-        answer."""
+        """Registers this process as a user of the folder. Returns a handle for `leave`."""
         while True:
             with self.disk():
                 self.make()
@@ -146,7 +145,8 @@ class Place:
             os.close(handle)
 
     def remove_abandoned(self) -> bool:
-        """Remove the folder if its users died, and nothing of theirs is left. Whether it was so."""
+        """Removes the folder if its users have died and nothing of theirs is left. Returns whether
+        it did."""
         try:
             handle = os.open(self.folder, FOLDER)
         except FileNotFoundError:
@@ -157,7 +157,7 @@ class Place:
             os.close(handle)
 
     def _alone(self, handle: int) -> bool:
-        """Nobody else uses the folder, and nobody can begin to before the handle is closed."""
+        """Whether nobody else uses the folder. Nobody can begin to before the handle is closed."""
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -165,7 +165,7 @@ class Place:
         return _same(handle, self.folder)
 
     def _remove_unused(self) -> bool:
-        """With nobody else there."""
+        """Removes the folder if it is unused. Nobody else must be using it."""
         kept = [path for part in ("journal", "runs") for path in (self.state / part).glob("*")]
         if self.locks() or kept or not self.fabric_gone():
             return False
@@ -176,7 +176,7 @@ class Place:
         return True
 
     def fabric_gone(self) -> bool:
-        """Whether no fabric, by whomever it was started, has its journal here."""
+        """Whether no fabric, no matter who started it, has its journal here."""
         try:
             handle = _locked(self.state / "lock")
         except FileNotFoundError:
@@ -189,8 +189,8 @@ class Place:
 
     @contextmanager
     def held(self, what: str, wait_secs: float = 0.0) -> Iterator[bool]:
-        """Hold a lock by name for as long as the context lasts. False: somebody else has it, also
-        after `wait_secs`."""
+        """Holds a named lock for the duration of the context. Yields False if another process still
+        has it after `wait_secs`."""
         deadline = time.monotonic() + wait_secs
         with self.disk():
             self.make()
@@ -207,7 +207,7 @@ class Place:
             os.close(handle)
 
     def remember(self, run: str, engines: Sequence[tuple[str, str]] = (), containers: Sequence[str] = ()) -> None:
-        """While the run is held: it may have containers, by id if they are known, which only these
+        """Records that a held run may have containers, by id if they are known, that only these
         Docker engines (address and id) can list and remove."""
         if engines or not self.remembered(run):
             with self.disk():
@@ -218,7 +218,7 @@ class Place:
         return [(str(address), str(engine)) for address, engine in self._recorded(run, "engines")]
 
     def containers(self, run: str) -> list[str]:
-        """Ids of a run's containers, as far as they are known."""
+        """The recorded ids of a run's containers."""
         return [str(container) for container in self._recorded(run, "containers")]
 
     def _recorded(self, run: str, what: str) -> list[Any]:
@@ -228,7 +228,7 @@ class Place:
             return []  # nothing is recorded, or a process was killed while it wrote
 
     def forget(self, run: str) -> None:
-        """While the run is held: it has no containers any more."""
+        """Records that a held run has no containers any more."""
         self._lock(run).write_text("")
 
     def remembered(self, run: str) -> bool:
@@ -256,7 +256,8 @@ class Place:
 
 
 def _locked(path: Path) -> int | None:
-    """Opened and locked, made if need be; None if somebody has it."""
+    """Opens and locks a file, which is created if it is missing; None if another process has the
+    lock."""
     while True:
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
         try:
@@ -278,12 +279,13 @@ def _same(handle: int, path: Path) -> bool:
 
 
 def _root() -> Path:
-    """For root a common folder; for other users a folder that only they can write to."""
+    """The folder of all places: for root a common one, for other users one that only they can write
+    to."""
     return _own_roots()[-1]
 
 
 def _own_roots() -> list[Path]:
-    """That folder, after its parents that must belong to this user."""
+    """That folder, preceded by its parents that must also belong to this user."""
     if os.geteuid() == 0:
         return [SHARED]
     if given := os.environ.get("XDG_RUNTIME_DIR"):

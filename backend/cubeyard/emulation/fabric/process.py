@@ -1,4 +1,4 @@
-"""Starting cubeyard-fabric, where this process may: it is the one program that needs root."""
+"""Starts and ends cubeyard-fabric, the only program that needs root, if this process may."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ START_SECS = 20.0
 HUNG_SECS = 60.0
 """A fabric of a dead owner that does not answer for this long is ended."""
 BEGIN_SECS = 2.0
-"""From its lock to its first answer, on a busy machine."""
+"""Time between locking its place and its first answer, on a busy machine."""
 STOP_SECS = 20.0
 FABRIC, NODE = "cubeyard-fabric", "cubeyard-node"
 
 
 def program(settings: Settings, name: str) -> Path | None:
-    """Where a static binary is: in the folder of the settings, where `bin/setup` puts it, or on
+    """Path of a static binary: in the folder of the settings, where `bin/setup` puts it, or on
     PATH."""
     folders = [settings.programs_dir] if settings.programs_dir is not None else []
     checkout = Path(__file__).resolve().parents[4]
@@ -46,19 +46,19 @@ def program(settings: Settings, name: str) -> Path | None:
 
 
 class FabricProcess:
-    """A fabric that this process started, or one before it from the same place, and may end."""
+    """The fabric of a place, started by this process or an earlier one; this process may end it."""
 
     def __init__(self, settings: Settings, place: Place) -> None:
         self._settings = settings
         self.place = place
         self._process: subprocess.Popen[bytes] | None = None
         self._taken_over: FabricClient | None = None
-        """A connection to a fabric that another process started: its starter may be gone, and
-        without a caller it would end."""
+        """A connection to a fabric that another process started. It keeps the fabric alive after
+        that process has ended."""
 
     def ensure(self) -> None:
         """Ensures that a fabric runs at the place's socket, and starts it if necessary. Raises
-        FabricGoneError with a fix. One of a dead owner that hangs is ended after a time.
+        FabricGoneError with a fix. A hanging fabric of a dead owner is ended after some time.
 
         If hosts are configured, each has its own fabric, which its administrator starts.
         """
@@ -95,8 +95,8 @@ class FabricProcess:
         ]
         if by_sudo:
             words = ["sudo", "-n", *words, "--uid", str(os.geteuid())]
-        # A new session, so that Ctrl-C in the terminal does not end the fabric: it exits after its
-        # last run. sudo identifies the user by the terminal.
+        # In a new session, so that Ctrl-C in the terminal does not end the fabric, which must exit
+        # after its last run. sudo identifies the user by the terminal.
         self._process = subprocess.Popen(
             words,
             stdin=subprocess.DEVNULL,
@@ -108,21 +108,21 @@ class FabricProcess:
             with self.place.disk():
                 self._marker.write_text(str(self._process.pid))
                 self._wait_for_answer(by_hand(binary, self.place))
-                # sudo's own number is another than the fabric's
+                # The process id of sudo is not the fabric's, so the fabric's own is stored.
                 self._marker.write_text(str(self.pid))
         except DiskFullError:
-            # Without the marker no later process could recognise the fabric as ours and end it.
+            # Without the marker, no later process could recognise this fabric as ours and end it.
             self._abandon()
             raise
         log.info("fabric_started", socket=str(self.place.socket))
 
     @property
     def _there(self) -> bool:
-        """Whether a fabric has this place. Its lock is root's."""
+        """Whether a fabric holds this place. Its lock belongs to root."""
         return not self.place.fabric_gone() if os.geteuid() == 0 else self._marked() is not None
 
     def _pid_soon(self) -> int | None:
-        """The fabric that another process is just starting here."""
+        """The process id of a fabric that another process is just starting here."""
         deadline = time.monotonic() + BEGIN_SECS
         while self._there and time.monotonic() < deadline:
             if (pid := self.pid) is not None:
@@ -131,13 +131,15 @@ class FabricProcess:
         return None
 
     def _hung(self) -> str:
-        """Ends it, if no living process has a run. Returns why it stays; empty if it is gone."""
+        """Ends a hanging fabric if no living process has a run. Returns why it remains; empty if it
+        is gone."""
         if all(self.place.free(lock) for lock in self.place.locks() if lock != "owner"):
             return self.end_hung()
         return f"{FABRIC} of {self.place.folder} does not answer, and a run that continues uses it: end that run first."
 
     def _take_over(self, pid: int) -> None:
-        """Stay connected to a fabric that is not this process's own, unless we are already."""
+        """Stays connected to a fabric that another process started; does nothing if already
+        connected."""
         started = self._process is not None and self._process.poll() is None
         if started or (self._taken_over is not None and self._taken_over.pid == pid):
             return
@@ -170,17 +172,17 @@ class FabricProcess:
 
     @property
     def _marker(self) -> Path:
-        """Holds the process id of a fabric that was started from here, not by hand."""
+        """The file with the process id of a fabric that was started from here, and not by hand."""
         return self.place.folder / "started"
 
     @property
     def _hung_since(self) -> Path:
-        """Made when it first did not answer."""
+        """The file that is created when a fabric fails to answer for the first time."""
         return self.place.folder / "hung"
 
     @property
     def pid(self) -> int | None:
-        """The fabric that answers at the socket; None if none does."""
+        """The process id of the fabric that answers at the socket; None without one."""
         try:
             with FabricClient(self.place.socket, 1.0) as client:
                 client.call("runs", secs=5.0)
@@ -189,8 +191,8 @@ class FabricProcess:
             return None
 
     def stop(self) -> None:
-        """End the fabric, and with it all that it has, unless somebody else started it or has a run
-        on it."""
+        """Ends the fabric with everything it has, unless somebody else started it or has a run on
+        it."""
         self._let_go()
         pid = self.pid
         ours = pid is not None and self._marker.exists() and self._marker.read_text() == str(pid)
@@ -206,7 +208,7 @@ class FabricProcess:
                 self._process = None
 
     def end_hung(self) -> str:
-        """End a fabric of a dead owner that holds the place and has not answered for HUNG_SECS.
+        """Ends a fabric of a dead owner that holds the place and has not answered for HUNG_SECS.
         Returns why it still holds the place; empty if it does not."""
         if self.place.fabric_gone():
             return ""
@@ -231,7 +233,7 @@ class FabricProcess:
         return ""
 
     def _marked(self) -> int | None:
-        """The process of the marker, if it is a fabric of this place."""
+        """The process in the marker, if it is a fabric of this place."""
         try:
             pid = int(self._marker.read_text())
             words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
@@ -248,7 +250,7 @@ class FabricProcess:
             time.sleep(0.05)
 
     def _end(self) -> None:
-        """Ask it to end, which one who is not root may too, and wait until it has."""
+        """Requests the fabric's end, which is allowed without root, and waits for it."""
         try:
             client = FabricClient(self.place.socket)
         except FabricGoneError:
@@ -261,17 +263,17 @@ class FabricProcess:
 
     @property
     def _goes_on(self) -> bool:
-        # It lets go of its journal last, which only root can see.
+        # The fabric releases its journal last, which only root can see.
         return self.pid is not None or (os.geteuid() == 0 and not self.place.fabric_gone())
 
 
 def by_hand(binary: Path | str, place: Place) -> str:
-    """How somebody with the right starts it."""
+    """The command that starts the fabric by hand."""
     return f"sudo {binary} serve --socket {place.socket} --state {place.state} --uid {os.geteuid()}"
 
 
 def probe_kernel(settings: Settings) -> dict[str, Any] | None:
-    """The fabric's report about this kernel, without serving; None where it cannot.
+    """The report on this kernel by a fabric that does not serve; None if it cannot be made.
 
     Raises subprocess.TimeoutExpired after START_SECS.
     """
@@ -283,8 +285,8 @@ def probe_kernel(settings: Settings) -> dict[str, Any] | None:
 
 
 def reap_state(settings: Settings, place: Place) -> str:
-    """Remove what the journal of a place names, without a fabric serving it. Returns why something
-    is left; empty if nothing is."""
+    """Removes everything that the journal of a place names, without a serving fabric. Returns why
+    parts remain; empty if none do."""
     binary = program(settings, FABRIC)
     if binary is None or not place.state.exists():
         return ""

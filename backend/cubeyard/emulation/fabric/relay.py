@@ -26,13 +26,13 @@ from cubeyard.emulation.fabric.client import CALLER_NAME, READ_BYTES, WATCHER_NA
 log = structlog.get_logger(__name__)
 
 MAX_CALLERS = 64
-"""Callers of each of a fabric's sockets: as many as it takes."""
+"""Maximum number of callers for each socket of a fabric, the same as the fabric's own limit."""
 HANDSHAKE_SECS = 5.0
-"""From a connection's start to its caller's certificate."""
+"""Time limit for a caller to present its certificate."""
 MAX_SILENT = 256
-"""Connections without a byte from their caller; each costs a socket."""
+"""Maximum number of connections whose callers have sent no byte yet; each costs a socket."""
 MAX_HANDSHAKES = 32
-"""Handshakes that are not finished; each costs a third of a MiB."""
+"""Maximum number of unfinished handshakes; each costs a third of a MiB."""
 BACKLOG = 512
 AGAIN_SECS = 0.1
 
@@ -43,10 +43,10 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 class Relay:
-    """Serves callers until it is cancelled."""
+    """Serves callers until the task is cancelled."""
 
     def __init__(self, fabric: Path, keys: Path, api: Path | None = None) -> None:
-        """Raises OSError (also ssl.SSLError) for keys that are not there or do not fit."""
+        """Raises OSError (also ssl.SSLError) if the keys are missing or do not match."""
         self._sockets = {CALLER_NAME: fabric, **({} if api is None else {WATCHER_NAME: api})}
         self._callers: Counter[Path] = Counter()
         self._silent = Unproved(MAX_SILENT)
@@ -57,8 +57,8 @@ class Relay:
         self._context.load_cert_chain(keys / "tls.crt", keys / "tls.key")
 
     async def serve(self, listener: socket.socket) -> None:
-        """Takes one connection at a time: a crowd of them delays the handshakes of others
-        little."""
+        """Accepts one connection at a time, so that many new connections hardly delay the
+        handshakes of others."""
         loop = asyncio.get_running_loop()
         listener.setblocking(False)
         tasks: set[asyncio.Task[None]] = set()
@@ -118,8 +118,8 @@ class Relay:
 
 
 class Unproved:
-    """Connections whose callers have not shown a certificate yet. Where they are too many, the
-    oldest from the address with most of them is closed."""
+    """Connections without a certificate so far. If there are too many, the oldest one from the
+    address with most of them is closed."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -127,7 +127,7 @@ class Unproved:
 
     @contextmanager
     def one_of(self, address: str) -> Iterator[None]:
-        """The connection of the current task is among them."""
+        """Counts the current task's connection among them."""
         task = asyncio.current_task()
         assert task is not None
         if len(self._addresses) >= self._most:
@@ -153,7 +153,7 @@ async def _wait_readable(plain: socket.socket) -> None:
 
 
 async def _both(*directions: Any) -> None:
-    """Until one of them ends; the other ends too."""
+    """Runs both directions until one of them ends, then ends the other."""
     tasks = [asyncio.ensure_future(direction) for direction in directions]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)

@@ -1,4 +1,4 @@
-"""The capabilities of root that a fabric needs, and that an ordinary container takes away."""
+"""The root capabilities that a fabric needs, which ordinary containers do not have."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from pathlib import Path
 
 STATUS = Path("/proc/self/status")
 NEEDED = {"NET_ADMIN": 12, "SYS_ADMIN": 21}
-"""By their numbers in Linux: network devices, and namespaces with eBPF."""
+"""The capabilities with their numbers in Linux: for network devices, and for namespaces and
+eBPF."""
 
 
 def lacking_rights() -> str:
-    """The capabilities that this process lacks, with the flags that grant them; empty if none
-    is missing. Only for a process of root."""
+    """The capabilities that this process lacks, with the flags that grant them; empty if none is
+    missing. Only meaningful for a process of root."""
     lines = dict(line.split(":", 1) for line in STATUS.read_text().splitlines() if ":" in line)
     effective = int(lines["CapEff"], 16)
     lacking = [name for name, bit in NEEDED.items() if not effective >> bit & 1]

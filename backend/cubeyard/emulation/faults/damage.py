@@ -1,5 +1,4 @@
-"""The damage at one moment as input of a prediction: parts that carry nothing, and parts that carry
-less."""
+"""The damage at one moment as input of a prediction: failed parts, and parts with less capacity."""
 
 from __future__ import annotations
 
@@ -15,14 +14,14 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, order=True)
 class Degraded:
-    """A link that carries less, by one fault. Two faults on one link are two of these: the engine
-    puts them together."""
+    """A link with less capacity because of one fault. Two faults on a link are two of these; the
+    engine combines them."""
 
     link: str
-    """By its two ends."""
+    """The names of its two ends."""
     kind: str
     parameters: tuple[tuple[str, float], ...]
-    """The parameters of its kind, by name."""
+    """Parameters of the fault's kind, by name."""
 
     @classmethod
     def by(cls, strike: Strike) -> Degraded:
@@ -38,11 +37,11 @@ class Degraded:
 
 @dataclass(frozen=True)
 class Damage:
-    """Equal when a prediction is. A link on which packets are only late carries as much as ever: it
-    is not in it."""
+    """Equal values give equal predictions. Therefore a link with added delay, which keeps its
+    capacity, is not included."""
 
     failed: tuple[str, ...] = ()
-    """Devices and links by name, each once."""
+    """Names of failed devices and links, each once."""
     degraded: tuple[Degraded, ...] = ()
 
     @classmethod
@@ -54,8 +53,8 @@ class Damage:
         )
 
     def faults(self, outside: Sequence[str] = (), scale: float = 1.0) -> list[Json]:
-        """As the engine takes them; `outside` has failed for it too. Links of the emulation are
-        `scale` times as fast as those of the network that the engine computes."""
+        """The damage in the engine's format. Parts in `outside` count as failed too. Links of the
+        emulation are `scale` times as fast as those of the network that the engine computes."""
         down = [*outside, *self.failed]
         return [
             *([{"target": {"names": down}}] if down else []),
@@ -68,7 +67,8 @@ class Damage:
 
 
 def _degrades(strike: Strike) -> bool:
-    """Whether the link carries less in a prediction. A link that only delays packets does not."""
+    """Whether the link has less capacity in a prediction. A link that only delays packets does
+    not."""
     kind = KINDS[strike.kind]
     return kind.carries and kind.predicted
 

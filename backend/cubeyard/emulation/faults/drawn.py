@@ -1,4 +1,4 @@
-"""Drawn targets of faults where a part of a plan is emulated: the share is of that part."""
+"""Draws targets of faults if a part of a plan is emulated: then shares refer to that part."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cubeyard.kit.errors import field_error
 Json = dict[str, Any]
 
 SELECTOR = re.compile(r"\s*(all|[\d.]+%?)\s+(?:of\s+)?((?:level-\d+\s+)?(?:server|switch|switches|link)s?)\s*")
-"""An amount of something, as the engine reads it. Racks are always those of the plan."""
+"""An amount, as the engine reads it. Racks always refer to the whole plan."""
 
 
 def drawn_within(engine: Engine, network: Network, target: Json, seed: int, where: str) -> Json | None:

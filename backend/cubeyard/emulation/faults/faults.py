@@ -41,7 +41,7 @@ class Strike:
 
 @dataclass(frozen=True)
 class Fault:
-    """A fault of a request, resolved to what it hits in this network."""
+    """A fault of a request, resolved to its targets in this network."""
 
     id: str
     kind: str
@@ -49,7 +49,7 @@ class Fault:
     at_secs: float = 0.0
     until_secs: float | None = None
     flap_secs: float | None = None
-    """It is on and off, for this long each."""
+    """Duration of each on and off phase, if the fault flaps."""
 
     @property
     def names(self) -> list[str]:
@@ -61,7 +61,7 @@ class Fault:
         return replace(self, at_secs=self.at_secs + secs, until_secs=until)
 
     def document(self) -> Json:
-        """Everything, to be kept as JSON; `read` gives the same fault back."""
+        """All data as JSON; `read` returns the same fault."""
         return asdict(self)
 
     @classmethod
@@ -86,10 +86,10 @@ class Fault:
 def resolve(
     engine: Engine, network: Network, asked: list[Json], seed: int, ids: list[str], where: str | None = None
 ) -> list[Fault]:
-    """Each fault with its devices and links. `where` is the request's field of a single fault;
-    without it they are the list `body.faults`. A share is one of the network's devices, which may
-    be a part of the plan's. Raises a 422 that names the field of a target that is not in the
-    network."""
+    """Resolves each fault to its devices and links. `where` is the request's field of a single
+    fault; without it, the faults are the list `body.faults`. A share is one of the network's
+    devices, which may be a part of the plan's. Raises a 422 that names the field of a target that
+    is not in the network."""
     if not asked:
         return []
     plain = [{"target": item["target"]} for item in asked]
@@ -197,25 +197,25 @@ def _parameters(kind: str, asked: Json, where: str) -> Json:
 
 @dataclass(order=True)
 class Due:
-    """Something to do at a time of the session."""
+    """An action at a time of the session."""
 
     at_secs: float
     order: int
     action: Literal["inject", "recover"] = field(compare=False)
     fault: Fault = field(compare=False)
     last: bool = field(default=False, compare=False)
-    """The end of the fault: it stays off even if it flaps."""
+    """Whether this is the fault's end, after which it stays off even if it flaps."""
 
 
 LATE_SECS = 0.2
-"""A fault is injected with the first tick after its time, so up to a tick of 0.1 s later. By a tick
-more it is reported as late."""
+"""A fault is injected with the first tick after its time, so up to 0.1 s late. After another tick
+it is reported as late."""
 NEVER = "The run ended before this fault was due."
-"""Why a fault that was ordered did not happen."""
+"""Why a scheduled or ordered fault was not injected."""
 
 
 class Schedule:
-    """When each fault starts and ends. A flapping fault is on and off until its end."""
+    """When each fault starts and ends. A flapping fault is on and off in turn until its end."""
 
     def __init__(self, faults: list[Fault]) -> None:
         self.faults = faults
@@ -238,14 +238,14 @@ class Schedule:
             self._push(fault.until_secs, "recover", fault, last=True)
 
     def delay(self, fault_id: str, secs: float) -> None:
-        """Move the rest of a fault by its delay: it keeps its length."""
+        """Shifts the remaining times of a fault by its delay, so that it keeps its length."""
         for due in self._waiting:
             if due.fault.id == fault_id:
                 due.at_secs += secs
         heapq.heapify(self._waiting)
 
     def due(self, now_secs: float) -> Iterator[Due]:
-        """The faults that are due at `now_secs`, in order of time, each once."""
+        """The actions that are due at `now_secs`, in order of time, each returned once."""
         while self._waiting and self._waiting[0].at_secs <= now_secs:
             item = heapq.heappop(self._waiting)
             if item.fault.flap_secs is not None:
@@ -257,12 +257,12 @@ class Schedule:
             yield item
 
     def ends_secs(self, fault_id: str) -> float:
-        """When the fault ends next; infinite if it does not."""
+        """When the fault ends next; infinite if it never does."""
         ends = (due.at_secs for due in self._waiting if due.fault.id == fault_id and due.action == "recover")
         return min(ends, default=inf)
 
     def cancel(self, fault_id: str | None = None) -> None:
-        """Cancels faults that are not due yet: one fault, or all."""
+        """Cancels actions that are not due yet, of one fault or of all."""
         self._waiting = [item for item in self._waiting if fault_id is not None and item.fault.id != fault_id]
         heapq.heapify(self._waiting)
 

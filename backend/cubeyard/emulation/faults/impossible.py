@@ -9,14 +9,15 @@ from cubeyard.kit.errors import field_error
 
 Json = dict[str, Any]
 Kinds = Iterable[tuple[str, str]]
-"""Fields of a request, each with the kind of fault that it names."""
+"""Fields of a request, each with the kind of fault in it."""
 
 NEEDS = {"link-delay": "netem"}
-"""By kind: its need of the kernel that other runs do not have, as the fabric's probe names it."""
+"""By kind of fault: the kernel feature that it needs in addition, as the fabric's probe names
+it."""
 
 
 def kinds_of(document: Json) -> Kinds:
-    """The kinds of an experiment's faults, and of the schedules that draw some of them."""
+    """The kinds of an experiment's faults, and the kinds that its random schedules can draw."""
     own = len(document["faults"]) - document.get("drawn_faults", 0)
     for number, fault in enumerate(document["faults"][:own]):
         yield f"body.faults.{number}.kind", fault.get("kind") or "down"
@@ -26,14 +27,15 @@ def kinds_of(document: Json) -> Kinds:
 
 
 def missing_kinds(probed: Json) -> dict[str, str]:
-    """By kind of fault that a kernel cannot inject, as its fabric has `probed` it: the reason."""
+    """Kinds of faults that a kernel cannot inject, with the reasons. `probed` is the report of its
+    fabric."""
     reasons = probed.get("reasons") or {}
     lacking = {kind: need for kind, need in NEEDS.items() if probed.get(need) is False}
     return {kind: reasons.get(need, f"it has no {need}") for kind, need in lacking.items()}
 
 
 def refuse_missing(kinds: Kinds, missing: Mapping[str, str]) -> None:
-    """Raises a 422 for a kind that is among the `missing`, which have reasons."""
+    """Raises a 422 for a kind that is `missing`, with its reason."""
     for field, kind in kinds:
         if kind in missing:
             raise field_error(

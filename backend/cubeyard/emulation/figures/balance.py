@@ -1,5 +1,5 @@
-"""How evenly BSR loads the links of an all-to-all, and what that takes: probes and moves of each
-connection. `[bcube §7.5]`"""
+"""How evenly BSR loads the links in an all-to-all, and what that costs: probes and path changes of
+each connection. `[bcube §7.5]`"""
 
 from __future__ import annotations
 

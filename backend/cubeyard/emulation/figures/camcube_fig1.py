@@ -27,13 +27,14 @@ FIGURE = "camcube-fig1"
 PAYLOAD = 1400
 MILLIS = 1000
 FARTHEST = 3
-"""Where three links lead on; nearer, the links of shortest paths meet at their end only."""
+"""The largest distance, at which shortest paths leave by three links. At smaller distances,
+shortest paths meet only at their end."""
 FULL = 0.93
-"""The smallest share of its rate that a full link must carry, measured for a second on a busy
+"""The smallest share of its rate that a full link must carry, measured over a second on a busy
 machine."""
 WAIT_MILLIS = 200
-"""Longest wait at a congested server: its queue continues to drain this long after the source has
-stopped."""
+"""Longest time that packets wait at a congested server: its queue drains for this long after the
+source has stopped."""
 MEET = "Live, each server takes the first free link in a fixed order: two of the three paths meet a hop before their end, where one link goes on"
 TCP_SECS = 5.0
 ONE_PATH, THREE_PATHS = "TCP over one path", "TCP over three paths"
@@ -142,15 +143,15 @@ def measure(lab: Lab) -> Outcome:
 
 
 def _with_wait(reached: Json, millis: int) -> float:
-    """The gain where the routing service's time is that until its last queue is empty."""
+    """The gain if the routing service's time includes draining its last queue."""
     delivered = reached["delivered_by_first_ways"]
     links = (delivered * millis + WAIT_MILLIS) / (millis + WAIT_MILLIS)
     return reached["paths"] / links
 
 
 def _some(destinations: list[int], brevity: float) -> list[int]:
-    """All, or of a brief measurement some of each distance: 1, 4 and 13 are one, two and three
-    away."""
+    """All destinations, or in a brief measurement some of each distance: 1, 4 and 13 are one, two
+    and three hops away."""
     return destinations if brevity >= 1 else [1, 4, 13, *destinations[: round(len(destinations) * brevity / 2)]]
 
 

@@ -1,4 +1,5 @@
-"""Links of the trees that joins leave behind, on a torus of 64 servers. `[camcube §3.2, Fig. 2]`"""
+"""Number of links in the trees that joins create, on a torus of 64 servers.
+`[camcube §3.2, Fig. 2]`"""
 
 from __future__ import annotations
 

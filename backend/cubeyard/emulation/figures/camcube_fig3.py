@@ -38,7 +38,7 @@ def draw(lookups: int, seed: int) -> list[tuple[int, str]]:
 
 
 def model(lab: Lab, lookups: int, *, first_way: bool) -> list[LookedUp]:
-    """The same lookups by the model."""
+    """The model's results for the same lookups."""
     return looked_up(lab, SIDE, lookups, keys=KEYS, exponent=EXPONENT, batch=BATCH, first_way=first_way)
 
 

@@ -1,5 +1,5 @@
-"""Packets of each service's own protocol against the routing service, on a torus of 64 servers.
-`[camcube §3.5, Fig. 4]`"""
+"""Packets with each service's own protocol, compared with the routing service, on a torus of 64
+servers. `[camcube §3.5, Fig. 4]`"""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ FEW = "members this few and near share hardly a link, by whatever way they join"
 
 @dataclass
 class Counts:
-    """Packets on links of one service: its own protocol's, and the routing service's."""
+    """Packets on links for one service: with its own protocol, and with the routing service."""
 
     own: list[float] = field(default_factory=list)
     base: list[float] = field(default_factory=list)
@@ -131,7 +131,7 @@ def measure(lab: Lab) -> Outcome:
 
 
 def _tcp(lab: Lab, ours: float, destinations: int, every: float, paper_size: float) -> Row:
-    """Compared with the model for the same number of drawn destinations."""
+    """TCP compared with the model for the same number of random destinations."""
     reached = lab.engine.torus_services(torus(SIDE), {"source": 0})["source"]
     draws = random.Random(MODEL_SEED)  # noqa: S311 - the same every time
     samples = [draws.sample(reached, destinations) for _ in range(SEEDS)]
@@ -150,7 +150,7 @@ def _tcp(lab: Lab, ours: float, destinations: int, every: float, paper_size: flo
 
 
 def _trees(lab: Lab, service: str, share: float, ours: float, trees: int, paper_size: float) -> Row:
-    """Compared with the model of the same trees."""
+    """A service's trees compared with the model of the same trees."""
     first, by_links = joined(lab, SIDE, [Members.draw(SERVERS, share, seed) for seed in range(trees)])
     drawn = [link.ratio for link in by_links]
     why = (
@@ -161,8 +161,8 @@ def _trees(lab: Lab, service: str, share: float, ours: float, trees: int, paper_
 
 
 def _cache(lab: Lab, ours: float, lookups: int, many: float, paper_size: float) -> Row:
-    """The cache compared with the model of the same number of lookups: copies are made on demand,
-    so the ratio falls with their number."""
+    """The cache compared with the model for the same number of lookups: copies are made on demand,
+    so the ratio decreases with that number."""
     first, drawn = (model(lab, lookups, first_way=first_way) for first_way in (True, False))
     low, high = spread([item.ratio for item in first])
     ratios = [mean(item.ratio for item in each) for each in (first, drawn)]

@@ -1,5 +1,5 @@
-"""How many of the four services use each link, all at once on a torus of 64 servers.
-`[camcube §3.5, Fig. 5]`"""
+"""How many of the four services use each link while all run at the same time, on a torus of 64
+servers. `[camcube §3.5, Fig. 5]`"""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FIGURE = "camcube-fig5"
 SIDE = 4
 SERVERS = SIDE**3
 PAIRS = SERVERS // 8
-"""1,000 pairs of 8,000 servers."""
+"""The paper has 1,000 pairs for 8,000 servers."""
 JOINED = 0.5
 PACKETS = 200
 PAYLOAD = 1000
@@ -37,8 +37,8 @@ FILE = "a line of the file\n" * 500
 SERVICES = ("benchmark", "cache", "distribution", "aggregation")
 OBJECT = "object"
 ALONE_SECS = 1.0
-"""Seconds before and after: all four services end within a second, and the fidelity is that of a
-flow, which needs ticks to be judged."""
+"""Duration before and after the services: all four end within a second, but the fidelity of the
+flow needs more ticks."""
 
 
 def measure(lab: Lab) -> Outcome:
@@ -119,9 +119,9 @@ class Modelled:
     """The model's results for one seed, in the order of `SERVICES`."""
 
     services: list[float]
-    """Links that each uses, in percent."""
+    """Share of the links that each service uses, in percent."""
     links: list[float]
-    """Shares of the links that none to all of them use."""
+    """Shares of the links used by none, one, two, three and all services."""
 
     @property
     def of_used(self) -> float:

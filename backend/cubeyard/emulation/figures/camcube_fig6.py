@@ -26,9 +26,9 @@ NAMES = {"bounce": "base", "keys-1": "|K| = 1", "keys-2": "|K| = 2", "keys-3": "
 ROUNDS = 10
 WATCH_SECS = 3.0
 START_SECS = 0.5
-"""Until all six fill their links."""
+"""Time until all six neighbours fill their links."""
 LINKS = 12
-"""Directions of six links."""
+"""Number of directions of six links."""
 PAPER_GBPS = 11.88
 PAPER_CPU = (22.01, 25.35)
 MORE = (
@@ -42,13 +42,13 @@ class Round:
     """One mode in one round."""
 
     gbps: float
-    """As of the testbed's links."""
+    """Throughput, scaled to the testbed's links."""
     micros: float
-    """CPU of the server's process for each packet that it got and sent back."""
+    """CPU time of the server's process per packet that it received and returned."""
 
 
 def rounds_of(lab: Lab) -> dict[str, list[Round]]:
-    """All modes alternate, round by round, so that other load on the machine affects all of them
+    """Runs all modes in turn, round by round, so that other load on the machine affects all of them
     equally."""
     rounds = max(round(ROUNDS * lab.brevity), 1)
     watch_secs = max(WATCH_SECS * lab.brevity, 0.8)
@@ -65,16 +65,16 @@ def rounds_of(lab: Lab) -> dict[str, list[Round]]:
 
 
 def best_of(found: dict[str, list[Round]]) -> tuple[dict[str, float], dict[str, float]]:
-    """The most throughput and the least CPU of each mode: other work on the machine only makes both
-    worse."""
+    """The highest throughput and the lowest CPU cost of each mode: other load on the machine only
+    makes both worse."""
     throughput = {mode: max(item.gbps for item in rounds) for mode, rounds in found.items()}
     return throughput, {mode: min(item.micros for item in rounds) for mode, rounds in found.items()}
 
 
 def over_base(found: dict[str, list[Round]], mode: str) -> list[float]:
-    """A mode's CPU per packet relative to the base in the same round: other load on the machine
-    raises both about equally within a round. The median of these ratios is stable from run to run,
-    unlike the ratio of the minima, which are from different moments."""
+    """A mode's CPU cost per packet relative to the base in the same round. Other load on the
+    machine increases both about equally within a round, so the median of these ratios is stable,
+    unlike the ratio of minima from different times."""
     return [item.micros / base.micros for item, base in zip(found[mode], found["bounce"], strict=True)]
 
 
@@ -139,12 +139,12 @@ def _round(talk: Talk, mode: str, watch_secs: float) -> Round:
     seen = talk.watch(watch_secs)
     talk.answers("benchmark", len(neighbours))
     ours = [at for at, link in enumerate(talk.network.links) if CENTRE in (link.a[0], link.b[0])]
-    # By their length: links count the packets of applications alone.
+    # Computed from the packets' length: links only count the packets of applications.
     wire_bytes = sum(sum(seen.links[at]) for at in ours)
     packets = wire_bytes / (PAYLOAD + WIRE_BYTES)
     bits = 8 * (wire_bytes - ETHERNET_BYTES * packets)
     row = list(talk.network.servers).index(CENTRE)
-    # Each packet is counted on its way in and on its way out.
+    # Each packet is counted when it arrives and when it departs.
     micros = 1e6 * seen.cpu[row] * seen.secs / max(packets / 2, 1.0)
     return Round(bits / seen.secs / LINK_BITS_PER_SEC, micros)
 

@@ -21,7 +21,7 @@ from cubeyard.emulation.figures.torus import (
 FIGURE = "camcube-table1"
 EXPECT_SECS = 4.0
 SEEDS = 100
-"""Seeds of the routing service's choice among links, for the band of expected values."""
+"""Number of seeds for the routing service's choice of links, for the band of expected values."""
 NAMES = {"none": "Aggregation, none", "full": "Aggregation, full", "routed": "Routing service"}
 
 
@@ -41,8 +41,8 @@ def measure(lab: Lab) -> Outcome:
     models = {
         "none": [Stress.computed(computed["none"])],
         "full": [Stress.computed(computed["full"])],
-        # Links that are idle are polled in a fixed order, which is that of the axes: the same links
-        # as without aggregation.
+        # Idle links are polled in the fixed order of the axes, which gives the same links as
+        # without aggregation.
         "routed": [Stress.computed(item) for item in [computed["none"], *computed["routed"]]],
     }
     paper = {row["name"]: row for row in at_paper_size(lab, FIGURE)["rows"]}

@@ -1,5 +1,5 @@
-"""Which figures are measured here, and measuring one of them. A new one is a module with `measure`
-and a line below."""
+"""The list of figures that are measured here, and the measurement of one. A new figure is a module
+with `measure`, and a line below."""
 
 from __future__ import annotations
 
@@ -18,20 +18,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class MeasuredFigure:
-    """A published experiment with real packets."""
+    """A published figure that is measured with real packets."""
 
     id: str
     title: str
     source: str
     module: str
-    """The module in this folder. It is imported only for measuring, so that listing figures imports
-    no emulator."""
+    """Name of its module in this folder. It is imported only for measuring, so that listing figures
+    imports no emulator."""
 
     def measure(self, lab: Lab) -> Outcome:
         return import_module(f"{__package__}.{self.module}").measure(lab)
 
     def document(self, lab: Lab) -> Json:
-        """Measured now, in the shape of the engine's own figures. Raises CancelledError."""
+        """Measures the figure now. Returns a document like those of the engine's own figures.
+        Raises CancelledError."""
         outcome = self.measure(lab)
         rows = [row.document() for row in outcome.rows]
         verdicts = Counter(row["verdict"] for row in rows)
@@ -149,7 +150,7 @@ FIGURES = (
 
 
 def refuse_unable(settings: Settings) -> None:
-    """Raise, naming each thing that this host lacks, if no real packets can be sent here."""
+    """Raises an error that names each missing capability if this host cannot send real packets."""
     from cubeyard.emulation.deploy.probe import probe
 
     missing = [

@@ -1,9 +1,9 @@
 """Two TCP connections between two servers of a BCube over two relays, which forward by the tables
-of a switching chip: in the kernel, and in user space. `[serverswitch §6.2]`
+of a switching chip, in the kernel and in user space. `[serverswitch §6.2]`
 
-The CPU of the chip in user space is that of its relays' processes. In the kernel it is the
-machine's additional CPU when data crosses the relays, compared with the same amount of data that
-ends there; both are measured alternately several times, and the median difference counts. [ours]
+CPU cost of the chip in user space: that of the relays' processes. In the kernel: the additional CPU
+of the machine if data crosses the relays, compared with the same amount of data on a path without
+them; both are measured several times in turn, and the median difference is used. [ours]
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def measure(lab: Lab) -> Outcome:
 
 
 def relayed(measured: Measured) -> list[float]:
-    """Bits per second that each relay relayed."""
+    """Rate that each relay forwarded, in bits per second."""
     of = {server["server"]: float(server["relayed_bits_per_sec"]) for server in measured.report["per_server"]}
     return [of[relay] for relay in RELAYS]
 
@@ -124,13 +124,13 @@ def _cpu_row(kind: str, cores: float | None, measured: Measured) -> Row:
 
 
 def _more_cores(across: Measured, beside: Measured) -> float:
-    """Cores of one relay: half of the additional CPU compared with the same goodput on the other
-    path."""
+    """CPU cores of one relay: half of the additional CPU compared with the same goodput on the
+    other path."""
     as_much = across.goodput_bits_per_sec / beside.goodput_bits_per_sec if beside.goodput_bits_per_sec else 1.0
     more = across.report["total"]["cpu"] - as_much * beside.report["total"]["cpu"]
     return more * (os.cpu_count() or 1) / len(RELAYS)
 
 
 def _positive(cores: float) -> float | None:
-    """None where the machine's noise hides it."""
+    """None if the value is below the machine's noise."""
     return cores if cores > 0 else None

@@ -1,6 +1,6 @@
-"""A cache at a relay of a BCube: its upstream savings and its CPU, by the share of requests that it
-answers; with the chip's exact match, and with every packet through the CPU; with chips in the
-kernel and in user space. `[serverswitch §6.1, Fig. 10]`
+"""A cache at a relay of a BCube: how much upstream traffic it saves and its CPU cost, by the share
+of requests that it answers. Compares the chip's exact match with every packet through the CPU, and
+chips in the kernel with chips in user space. `[serverswitch §6.1, Fig. 10]`
 
 Client and server are programs on two other servers: they send and receive by the paper's calls to
 the servers' chips, so that packets have the same sizes and IDs as in the testbed.
@@ -41,26 +41,27 @@ LINK_BITS_PER_SEC = 100e6
 MTU = 1600
 HEADERS = 42
 REQUEST_BYTES, RESPONSE_BYTES = 128, 1514
-"""Frames, without BCube's header."""
+"""Length of frames without BCube's header."""
 CLIENT_PORT = 9096
 RATIOS = (0.0, 0.25, 0.5, 0.75, 1.0)
 KEY, PORTS_AND_ID = "(INPORT, B30-33, B42-45)", "B70-73, B78-81"
 KEPT = 16
-"""Contents that are requested repeatedly; all others are requested once."""
+"""Number of contents that are requested repeatedly; all others are requested once."""
 PER_SEC = 50
-"""With 150 the calls by which the cache sets entries of a chip in the kernel took more than the
-fabric gives to programs, and a third of the requests was not answered. `[measured]`"""
+"""Requests per second. With 150, the calls by which the cache sets entries of a chip in the kernel
+took more time than the fabric gives to programs, and a third of the requests was not answered.
+`[measured]`"""
 SECS, LEAST_SECS = 5.0, 1.5
 LEAST_ANSWERED = 98.0
-"""The least per cent of requests that must be answered."""
+"""The smallest percentage of requests that must be answered."""
 QUIET_SECS = 1.0
 LAST_SECS = 0.3
-"""For the last responses."""
+"""Time to wait for the last responses."""
 FLOW_BITS_PER_SEC = 8000.0
-"""The rate of the two flows whose headers the programs learn."""
+"""Rate of the two flows from which the programs learn headers."""
 LEARN_SECS = 20.0
 SPARE_SECS = 0.7
-"""Requests continue this long after the measurement, because a tick can be late."""
+"""How much longer than the measurement requests continue, because a tick can be late."""
 POINTS = 3.0
 KERNEL, USER_SPACE = "serverswitch", "serverswitch-software"
 WHERE = {KERNEL: "chip in the kernel", USER_SPACE: "chip in user space"}
@@ -83,14 +84,14 @@ SLOW_CACHE = (
 
 @dataclass(frozen=True)
 class Point:
-    """The counters at one share of hits."""
+    """The measurement at one share of hits."""
 
     upstream_bits_per_sec: float
     of_node: float
-    """The CPU of the relay's process, as a share of a core like the other two."""
+    """CPU of the relay's node as a share of a core, like the next two values."""
     of_cache: float
     of_fabric: float
-    """The fabric's CPU above its idle level."""
+    """CPU of the fabric above its idle level."""
     answered: int
     hits: int
     asked: int
@@ -99,23 +100,23 @@ class Point:
 
     @property
     def cpu(self) -> float:
-        """The sum of all three."""
+        """Sum of all three CPU shares."""
         return self.of_node + self.of_cache + self.of_fabric
 
 
 class End:
-    """A program at a server's chip."""
+    """A program that uses a server's chip."""
 
     def __init__(self, to: Talk, name: str) -> None:
         self.chip = ServerSwitch.connect(to.chip_socket(to.network.id_of[name]))
         self.header = b""
-        """Ethernet's and BCube's of packets to the other end."""
+        """Headers of Ethernet and BCube for packets to the other end."""
         self.addresses = b""
-        """Source and destination of the packets behind it."""
+        """Source and destination address of the packets after these headers."""
 
     def learn(self) -> None:
-        """The header that the server's own packets to the other end have. Raises a 503 if none
-        comes."""
+        """Learns the header of the server's own packets to the other end. Raises a 503 if no packet
+        arrives."""
         value, mask = bytearray(KEY_BYTES), bytearray(KEY_BYTES)
         value[0] = mask[0] = FROM_CPU_BIT
         mask[5] = 0xFF
@@ -131,12 +132,12 @@ class End:
         self.chip.ClearLookupTable("TCAM", RESPONSES)
 
     def take(self, source: int | None, destination: int | None) -> None:
-        """Have packets from outside with these UDP ports come here."""
+        """Sends packets from outside with these UDP ports to this program."""
         self.chip.SetLookupTable("TCAM", RESPONSES, 2, *port_key(source, destination), Action("TO_CPU"))
 
 
 def content_of(number: int) -> bytes:
-    """A response's payload: its ID, and bytes that follow from it."""
+    """Payload of a response: its ID, followed by bytes that depend on it."""
     identity = struct.pack(">I", number)
     return identity + hashlib.shake_256(identity).digest(RESPONSE_BYTES - HEADERS - len(identity))
 
@@ -151,8 +152,8 @@ def request_packet(addresses: bytes, number: int) -> bytes:
 
 
 def numbers(ratio: float, first: int, count: int) -> Iterator[int]:
-    """The requested numbers: the given share are repeated contents, evenly distributed among
-    others."""
+    """The numbers to request: repeated contents have the given share and are evenly distributed
+    among the others."""
     for at in range(count):
         again = int((at + 1) * ratio) > int(at * ratio)
         yield at % KEPT if again else first + at
@@ -160,7 +161,7 @@ def numbers(ratio: float, first: int, count: int) -> Iterator[int]:
 
 @contextmanager
 def working(work: Callable[[], object]) -> Iterator[threading.Thread]:
-    """A thread that does it again and again. Raises what it raised."""
+    """Repeats `work` in a thread while the context lasts. Raises the thread's exception."""
     over, errors = threading.Event(), []
 
     def run() -> None:
@@ -177,12 +178,12 @@ def working(work: Callable[[], object]) -> Iterator[threading.Thread]:
     finally:
         over.set()
         thread.join(5.0)
-        if errors:  # a later error can be its consequence
+        if errors:  # later errors can be consequences of the first
             raise errors[0]
 
 
 def answer(server: End) -> None:
-    """One request of the server's, if one comes."""
+    """Answers one request at the server, if one has arrived."""
     result = server.chip.RecvPacket(0.05)
     if result is not None and len(result[0]) >= ID_AT + 4:
         request = result[0]
@@ -192,7 +193,7 @@ def answer(server: End) -> None:
 
 
 def ask(client: End, wanted: Iterator[int]) -> tuple[int, int]:
-    """Sends requests at a steady rate; returns how many were sent and how many were answered with
+    """Sends requests at a steady rate. Returns how many were sent, and how many were answered with
     the right content. Raises a 503 for a wrong content."""
     request = answered = 0
     began = time.monotonic()
@@ -216,18 +217,18 @@ def ask(client: End, wanted: Iterator[int]) -> tuple[int, int]:
 
 
 def cpu_secs(thread: threading.Thread) -> float:
-    """The CPU time of a thread so far."""
+    """CPU time of a thread so far."""
     return time.clock_gettime(time.pthread_getcpuclockid(thread.ident or 0))
 
 
 def cache_program(bcube: str) -> str:
-    """BCube's program with room in the second key for inner ports and IDs: the same as
+    """BCube's program with space in the second key for inner ports and IDs: the same as
     `bcube-cache.chip`."""
     return bcube.replace(KEY, f"{KEY[:-1]}, {PORTS_AND_ID})")
 
 
 def _upstream_bits_per_sec(to: Talk, watched: Watched) -> float:
-    """Both ways between the relay and who answers."""
+    """Traffic between the relay and the server in both directions."""
     node = to.network.id_of[RELAY]
     links = zip(to.network.links, watched.links, strict=True)
     there = (ways for link, ways in links if link.level == 1 and node in (link.a[0], link.b[0]))
@@ -235,16 +236,16 @@ def _upstream_bits_per_sec(to: Talk, watched: Watched) -> float:
 
 
 Points = dict[tuple[str, str, float], Point]
-"""By dataplane, kind and share of hits."""
+"""Measurements by dataplane, kind and share of hits."""
 
 
 @dataclass(frozen=True)
 class Quiet:
-    """The baseline without requests."""
+    """The measurement without requests, as baseline."""
 
     upstream_bits_per_sec: float
     fabric_cpu: float
-    """Share of a core."""
+    """CPU of the fabric as a share of a core."""
 
 
 def _quiet(to: Talk) -> Quiet:
@@ -254,7 +255,8 @@ def _quiet(to: Talk) -> Quiet:
 
 
 def trial(dataplane: str, program: str, brevity: float, found: Points) -> Trial:
-    """Adds the result at each share of hits, without the baseline of the network."""
+    """The trial of a network: adds the measurements at each share of hits to `found`, with the
+    baseline subtracted."""
     secs = max(SECS * brevity, LEAST_SECS)
 
     def talk(to: Talk) -> None:
@@ -303,7 +305,7 @@ def _point(
     secs: float,
     quiet: Quiet,
 ) -> Point:
-    """Sends requests in a thread while the network is measured."""
+    """Measures the network while a thread sends requests."""
     counted: list[tuple[int, int]] = []
     hits, passed_on = cache.counts.hits, cache.counts.passed_on
     taken, of_fabric, began = cpu_secs(thread), to.fabric_cpu_secs(), time.monotonic()
@@ -368,7 +370,7 @@ def measure(lab: Lab) -> Outcome:
 
 
 def _parts(found: Points, dataplane: str) -> dict[str, list[float]]:
-    """What each of the three takes, by share of hits, in % of a core."""
+    """CPU of node, fabric and program by share of hits, in % of a core."""
     points = [found[dataplane, CHIP, ratio] for ratio in RATIOS]
     return {
         "relay's process": [100 * point.of_node for point in points],
@@ -433,6 +435,6 @@ def _cpu_rows(found: Points) -> list[Row]:
 
 
 def _upstream(found: Points, dataplane: str, kind: str, ratio: float) -> float:
-    """The upstream traffic as a share of that without hits."""
+    """Upstream traffic relative to that without hits."""
     upstream = found[dataplane, kind, ratio].upstream_bits_per_sec
     return upstream / found[dataplane, kind, RATIOS[0]].upstream_bits_per_sec

@@ -1,8 +1,8 @@
-"""Packets of several sizes over one relay: by the tables of a switching chip in the kernel, and in
-user space. Registers of the chip. `[serverswitch §6.1, Fig. 9]`
+"""Packets of several sizes over one relay, forwarded by the tables of a switching chip in the
+kernel and in user space; and access to the chip's registers. `[serverswitch §6.1, Fig. 9]`
 
-Sizes are of frames without BCube's header. A delay is half of what the way there and back over the
-relay takes longer than the one between neighbours. [ours]
+Sizes are of frames without BCube's header. The relay's delay is half of the difference between the
+round-trip times over the relay and between neighbours. [ours]
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ SPEC: Json = {"family": "bcube", "n": 4, "k": 1}
 SOURCE, RELAY, DESTINATION = "01", "00", "10"
 SIZES = (64, 256, 512, 1514)
 HEADERS = 42
-"""Ethernet's, IP's and UDP's, of a frame."""
+"""Length of a frame's Ethernet, IP and UDP headers."""
 LINK_BITS_PER_SEC = 1e9
 MTU = 1600
 """The largest frame with BCube's header."""
 OFFERED_PER_SEC = (20_000, 40_000, 80_000, 160_000)
-"""Packets that the source sends: up to about what a core of this machine carries over the chip from
-one end to the other. A source in user space that is offered far more than it can send sends nothing
-at all."""
+"""Rates offered by the source: up to about the rate that a core of this machine can carry end to
+end over the chip. A source in user space that is offered far more than it can send would send
+nothing."""
 WATCH_SECS, LEAST_WATCH_SECS = 1.0, 0.6
 ASK_SECS, LEAST_ASK_SECS = 0.6, 0.5
 ROUNDS = 3
@@ -36,12 +36,13 @@ REGISTER_TIMES = 2000
 CHIP, SOFTWARE = "chip", "user space"
 DATAPLANES = {CHIP: "serverswitch", SOFTWARE: "serverswitch-software"}
 PAPER_LINE_MPPS = 5.95
-"""Four links of 1 Gb/s full of 64-byte frames: 20 bytes more each on the wire."""
+"""The paper's maximum: four links of 1 Gb/s, full of 64-byte frames, which take 20 more bytes each
+on the wire."""
 PAPER_SOFTWARE_MPPS = 1.73
 PAPER_LOSSY_BYTES = 512
 PAPER_SOFTWARE_CPU, PAPER_CORES = 65.6, 4
 LOSSY_PERCENT = 1.0
-"""Less is what ticks count more or less."""
+"""Losses below this are within the error of ticks."""
 PAPER_DELAY_MICROS = {64: 4.3, 1514: 15.6}
 PAPER_NANOS_A_BYTE, PAPER_FIXED_MICROS = 7.7, 4.2
 PAPER_REGISTER_MICROS = {"read": 6.94, "write": 4.61}
@@ -60,16 +61,16 @@ IN_MEMORY = "a register of the card is behind several accesses of PCI Express; h
 
 @dataclass(frozen=True)
 class Load:
-    """A relay under load, in packets a second."""
+    """A relay under load; rates are packets per second."""
 
     came: float
     left: float
     cpu: float
-    """Share of a core, of the relay's process."""
+    """CPU of the relay's process as a share of a core."""
 
     @property
     def loss_percent(self) -> float:
-        """The lost per cent of the received packets."""
+        """Percentage of the received packets that were lost."""
         return 100 * max(1 - self.left / self.came, 0.0) if self.came else 0.0
 
 
@@ -86,7 +87,7 @@ def _emulation(dataplane: str, **more: object) -> Json:
 
 
 def sent(to: Talk, watched: Watched, server: str, level: int) -> int:
-    """Packets that a server sent by its port of a level."""
+    """Packets that a server sent by its port of this level."""
     node = to.network.id_of[server]
     ways = zip(to.network.links, watched.packets, strict=True)
     return sum(
@@ -117,7 +118,7 @@ def load_trial(kind: str, size: int, offered: int, brevity: float, found: list[L
 
 
 def delay_trial(kind: str, size: int, number: int, over_relay: bool, brevity: float) -> Trial:
-    """One packet at a time, which comes back as large as it went."""
+    """Measures the round-trip time of single packets that return with their original size."""
     payload, secs = size - HEADERS, max(ASK_SECS * brevity, LEAST_ASK_SECS)
     workload = {
         "kind": "requests",
@@ -182,7 +183,7 @@ def measure(lab: Lab) -> Outcome:
 
 
 def _median_micros(measured: Measured) -> float | None:
-    """Within the bucket that it is in, by the share of answers below it."""
+    """The median latency, interpolated within its bucket by the share of smaller latencies."""
     latency_distribution = measured.report["latency_distribution"]
     if not latency_distribution["share"]:
         return None
@@ -276,7 +277,7 @@ def _delay_rows(micros: dict[tuple[str, int], float], sizes: tuple[int, ...]) ->
 
 
 def line_through(sizes: tuple[int, ...], micros: list[float | None]) -> tuple[float | None, float | None, float | None]:
-    """Slope, value at 0 and R² of the least squares' line."""
+    """Least-squares line: slope, value at 0 and R²."""
     if any(micro is None for micro in micros):
         return None, None, None
     x, y = np.array(sizes, float), np.array(micros, float)
@@ -287,7 +288,7 @@ def line_through(sizes: tuple[int, ...], micros: list[float | None]) -> tuple[fl
 
 
 def register_trial(found: dict[str, float]) -> Trial:
-    """Fills in the microseconds of reading and of writing one."""
+    """The trial that fills in the microseconds of reading and writing a register."""
 
     def talk(to: Talk) -> None:
         for what in PAPER_REGISTER_MICROS:

@@ -18,13 +18,13 @@ PORT = "00/<1,0>"
 LINK_BITS_PER_SEC = 100e6
 SCALE = 10
 STEPS_MBPS = (1000, 200, 400, 600, 800, 1000)
-"""As of the testbed: 1 Gb/s, then 200 Mb/s more every 20 s."""
+"""Steps of the rate, scaled to the testbed: 1 Gb/s, then 200 Mb/s more every 20 s."""
 STEP_SECS, LEAST_STEP_SECS = 10.0, 4.0
 SETTLING = 0.4
-"""Share of a step that is not part of its mean: the rate grows step by step."""
+"""Share of each step that is excluded from its mean, while the rate still grows."""
 FLOWS = 4
-"""Packets stay charged to the socket that sent them until they leave the last queue: one socket
-alone could fill no queue."""
+"""Number of sending sockets. A packet counts against its socket until it leaves the last queue, so
+that one socket alone could not fill a queue."""
 QUEUE_KB = 50.0
 MTU = 1500
 QUESTIONS = {"most": 801.0, "mean": 173.0}
@@ -142,8 +142,8 @@ def measure(lab: Lab) -> Outcome:
 
 
 def questions(measured: Measured) -> list[tuple[float, float, float]]:
-    """By second: when, how many questions the chip's CPU got, and the mean queue in bytes that it
-    saw."""
+    """Per second: the time, the number of questions to the chip's CPU, and the mean queue in bytes
+    that it read."""
     servers = measured.network["servers"]
     chip = servers["id"][servers["name"].index(CHIP)]
     return [
@@ -154,8 +154,8 @@ def questions(measured: Measured) -> list[tuple[float, float, float]]:
 
 
 def reply_micros(measured: Measured) -> dict[str, float | None]:
-    """How long CPUs of chips took to answer, of all answers: the median, what 99 of 100 took at
-    most, and the mean until a reply had been carried on."""
+    """Reaction times of chips' CPUs over all answers: median, 99th percentile, and the mean until
+    the network had forwarded a reply."""
     reported = _told(measured)
     if not reported:
         return {"median": None, "p99": None, "sent": None}
@@ -179,5 +179,5 @@ def _told(measured: Measured) -> list[tuple[float, int, dict[str, float]]]:
 
 
 def dropped(measured: Measured) -> int:
-    """Packets that found a full queue, at all links."""
+    """Packets dropped by full queues, over all links."""
     return sum(link["ab_drops"] + link["ba_drops"] for link in measured.report["per_link"])

@@ -19,8 +19,8 @@ CABLE = "[0,3]/[4,0]"
 FIRST_PATH = [SOURCE, MIDDLE, "[4,0]", DESTINATION]
 PULLED_SECS, BACK_SECS, SILENT_SECS, END_SECS = 34.0, 42.0, 104.0, 125.0
 SHORTEST_PART_SECS = 6.0
-"""Between two steps of a shortened trial: longer than the five seconds after which a silent
-neighbour is dead."""
+"""Minimum time between two steps of a shortened trial: more than the five seconds after which a
+silent neighbour counts as dead."""
 AFTER_SILENCE_SECS = 15.0
 WINDOW_SECS = 0.5
 DOWN_SHARE = 0.1
@@ -29,7 +29,8 @@ OTHER = "the testbed went by [1,0], [1,3], [4,1]; of the equally short paths DFR
 
 
 def times(brevity: float) -> tuple[float, float, float, float]:
-    """When the cable is pulled and back, when the server falls silent, and the end."""
+    """The times when the cable is pulled, when it is plugged again, when the server becomes silent,
+    and when the trial ends."""
     steps = (0.0, PULLED_SECS, BACK_SECS, SILENT_SECS, END_SECS)
     parts = [max((after - before) * brevity, SHORTEST_PART_SECS) for before, after in pairwise(steps)]
     parts[-1] = max(parts[-1], AFTER_SILENCE_SECS)
@@ -96,16 +97,16 @@ def measure(lab: Lab) -> Outcome:
 
 
 def _paths(measured: Measured) -> list[tuple[float, list[str]]]:
-    """From when on the one flow takes which path, by its servers' names."""
+    """The paths of the flow as names of servers, each with the time from which it was used."""
     servers = measured.network["servers"]
     names = dict(zip(servers["id"], servers["name"], strict=True))
     reported = [(at_secs, [names[item] for item in path]) for at_secs, _, path in measured.routes]
-    # Not that of the pair that was calibrated.
+    # Without paths of the calibration's pair.
     return [(at_secs, path) for at_secs, path in reported if (path[0], path[-1]) == (SOURCE, DESTINATION)]
 
 
 def _at(told: list[tuple[float, list[str]]], after_secs: float) -> list[str]:
-    """The first path reported after that time; the first of all for 0."""
+    """The first path reported after `after_secs`; the very first one for 0."""
     return next((path for at_secs, path in told if at_secs >= after_secs or after_secs == 0.0), [])
 
 
@@ -121,7 +122,7 @@ def _returned_secs(told: list[tuple[float, list[str]]], back_secs: float, until_
 
 
 def _below_secs(measured: Measured, bits_per_sec: float, from_secs: float, to_secs: float) -> float:
-    """The longest time in a row whose means are all less than that."""
+    """The longest interval in which all means are below the given rate."""
     longest = 0.0
     low_since: float | None = None
     for at_secs, rate in zip(*measured.curve(WINDOW_SECS), strict=True):

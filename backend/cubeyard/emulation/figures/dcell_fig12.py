@@ -27,7 +27,7 @@ SLACK = 3.0
 MTU = 9000
 WINDOW_SECS = 0.25
 ONE_HOP = 20
-"""Connections between the two servers of a level-1 cable, both ways."""
+"""Number of connections, in both directions, between servers joined by a level-1 cable."""
 CPU = "the testbed's CPUs were at 100 % with forwarding; here the kernel relays on slower links"
 PAUSE = "switches of the testbed hold senders up by flow control; bridges here drop, so that connections within a switch go on"
 
@@ -82,13 +82,13 @@ def _paper_secs(lab: Lab, secs: float | None) -> float | None:
 
 
 def _gbps(bits_per_sec: float) -> float:
-    """As of the testbed's links."""
+    """Rate in Gb/s, scaled to the testbed's links."""
     return bits_per_sec * RATE_SCALE / 1e9
 
 
 def _one_hop(measured: Measured) -> tuple[float | None, float | None]:
-    """How many of the first connections that were over are those of one level-1 cable, and when the
-    last of them was, in per cent of the whole time."""
+    """For connections over a single level-1 cable: how many of them are among the first ONE_HOP to
+    end, and when the last of them ended, in per cent of the whole time."""
     end = measured.end_secs
     if end is None:
         return None, None

@@ -1,7 +1,7 @@
-"""Which pairs of a DCell_2's servers reach each other after failures, and in how many hops, by
-ping. `[dcell §6.1, Table 2]`
+"""Which pairs of servers of a DCell_2 reach each other after failures, and in how many hops,
+measured by ping. `[dcell §6.1, Table 2]`
 
-Every pair of 42 servers is compared with DFR's own answer to the same failures.
+Every pair of 42 servers is compared with DFR's computed result for the same failures.
 """
 
 from __future__ import annotations
@@ -31,25 +31,26 @@ RATIOS = (0.05, 0.1, 0.2)
 KINDS = ("node", "link")
 GROUP_LEVEL = 1
 RETRIES = 5
-"""A live packet's; the simulated table has 30."""
+"""Local reroutes of a real packet; in the paper's simulated table, packets have 30."""
 CONVERGED_SECS = 9.0
-"""Silence of a dead server behind a switch is noticed after 5 s; link state spreads at once."""
+"""The silence of a dead server behind a switch is detected after 5 s; link state then spreads
+immediately."""
 TIME_TO_LIVE = 64
 PINGS = 4
-"""Servers that ping at a time."""
+"""Number of servers that ping at the same time."""
 ANSWER = re.compile(r"from ([\d.]+): icmp_seq=\d+ ttl=(\d+)")
 
 
 @dataclass(frozen=True)
 class Broken:
-    """The failed parts of one trial: numbers, as in the plan, and names."""
+    """The failed parts of one trial: their numbers, as in the plan, and names."""
 
     kind: str
     ratio: float
     numbers: list[int]
     names: list[str]
     ends: tuple[str, str]
-    """Two servers that live, for the session's one flow."""
+    """Two live servers, for the session's only flow."""
 
     @property
     def name(self) -> str:
@@ -58,14 +59,14 @@ class Broken:
 
 @dataclass(frozen=True)
 class Pings:
-    """By source and destination: the hops of the answer, which is the way from the destination;
-    None without one."""
+    """By source and destination: hops of the reply, which is the path from the destination; None
+    without a reply."""
 
     hops: dict[tuple[int, int], int | None]
 
 
 def draw(described: Json, kind: str, ratio: float) -> Broken:
-    """The same for a kind and a ratio."""
+    """Draws the failures. The same kind and ratio always give the same ones."""
     draws = random.Random(f"{kind}/{ratio}")  # noqa: S311 - the same every time
     servers = {server["id"]: server["name"] for server in described["servers"]}
     names = {**servers, **{switch["id"]: switch["name"] for switch in described["switches"]}}
@@ -108,7 +109,7 @@ def _trial(broken: Broken, found: dict[str, Pings]) -> Trial:
 
 
 def ping_all(talk: Talk, broken: Broken) -> Pings:
-    """Every live server pings every other one; pings without a reply are repeated."""
+    """Every live server pings every other one. Pings without a reply are repeated."""
     if shutil.which("ping") is None:
         raise ProblemError(503, "cannot-measure", "This host has no ping. Install iputils-ping.")
     dead = set(broken.numbers) if broken.kind == "node" else set()
@@ -130,7 +131,7 @@ def ping_all(talk: Talk, broken: Broken) -> Pings:
 
 
 def _ping(talk: Talk, source: int, others: Iterable[int], at: dict[str, int]) -> dict[int, int]:
-    """The hops to the servers that reply."""
+    """Number of hops to each server that replies."""
     addresses = [talk.network.addresses[server] for server in others]
     if not addresses:
         return {}

@@ -1,7 +1,7 @@
-"""A server on a flow's path goes off: BSR moves the flow to the cached path, then finds another
+"""A server on a flow's path dies: BSR moves the flow to a cached path, and then finds another
 parallel one. `[bcube §7.5]`
 
-The timers are the paper's own here, and seconds are seconds: only the links are slower.
+Timers and seconds are not scaled; only the links are slower.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from cubeyard.emulation.figures.testbed import BCUBE, LINK_BITS_PER_SEC, MTU, pa
 AT_SECS = 5.0
 SECONDS = 22.0
 AGAIN_SECS = 2.0
-"""From the move to the new path until TCP has grown again; the new rate is that of all the time
-after it."""
+"""Time from the move to the new path until TCP has reached its rate again. The new rate is measured
+after that."""
 WINDOW_SECS = 0.5
 NAME = "one-to-one, 03 off"
 
@@ -95,7 +95,7 @@ def measure(lab: Lab) -> Outcome:
 
 
 def _switch(measured: Measured, reason: str) -> dict[str, Any] | None:
-    """The first move for that reason after the fault."""
+    """The first path change with this reason after the fault."""
     struck = measured.report["faults"][0]["injected_at_secs"]
     moves = (
         event
@@ -106,7 +106,7 @@ def _switch(measured: Measured, reason: str) -> dict[str, Any] | None:
 
 
 def _noticed_secs(measured: Measured) -> float | None:
-    """Until the source misses the server."""
+    """Time until the source detects the failure of the server."""
     struck_nanos = measured.report["faults"][0]["at_nanos"]
     servers = measured.network["servers"]
     ids = dict(zip(servers["name"], servers["id"], strict=True))

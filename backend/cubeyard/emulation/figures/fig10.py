@@ -30,7 +30,7 @@ PATTERNS = ("one-to-one", "one-to-several", "one-to-all", "all-to-all")
 
 
 def trials(brevity: float) -> list[Trial]:
-    """Both structures, pattern by pattern."""
+    """Trials of both structures, one pattern after the other."""
     across = {"kind": "one-to-one", "source": "00", "destination": "13"}
     across_tree = {"kind": "one-to-one", "source": "0.0", "destination": "1.3"}
     several = {"kind": "one-to-several", "source": "00", "destinations": ["01", "10"]}
@@ -97,7 +97,7 @@ def _secs(lab: Lab, measured: Measured) -> float | None:
 
 
 def _gbps(lab: Lab, measured: Measured) -> float | None:
-    """The source's data, or for an all-to-all each server's, divided by the duration."""
+    """Throughput: the source's data (in an all-to-all each server's) divided by the duration."""
     if measured.end_secs is None:
         return None
     shuffle = measured.trial.workload["kind"] == "all-to-all"

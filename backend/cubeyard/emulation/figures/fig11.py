@@ -64,7 +64,7 @@ def _over(lab: Lab, measured: Measured) -> float | None:
 
 
 def _server_mbps(lab: Lab, measured: Measured) -> float | None:
-    """The rate of each server, averaged over the whole transfer."""
+    """Rate of each server, averaged over the whole transfer."""
     if measured.end_secs is None:
         return None
     sent_bytes = 10.0 * GB / DATA_SCALE * lab.brevity
@@ -72,7 +72,7 @@ def _server_mbps(lab: Lab, measured: Measured) -> float | None:
 
 
 def _local_secs(lab: Lab, tree: Measured) -> float | None:
-    """When the last connection between servers on one switch has ended."""
+    """When the last connection between two servers on one switch has ended."""
     flows, servers = tree.network["flows"], tree.network["servers"]
     names = dict(zip(servers["id"], servers["name"], strict=True))
     edge = {item: name.split(".")[0] for item, name in names.items()}

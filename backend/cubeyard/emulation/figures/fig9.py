@@ -1,10 +1,10 @@
 """One server forwards for four others, by MTU: in the kernel by eBPF, and in user space.
 `[bcube §7.4, Fig. 9]`
 
-The CPU of the user-space engine is that of its process. The kernel forwards in the context in which
-a packet arrives, so its CPU is the machine's additional CPU when data crosses the server, compared
-with the same amount of data that ends there: a few hundredths of a core. Both are measured
-alternately several times, and the median difference counts. [ours]
+CPU cost of the user-space engine: that of its process. The kernel forwards in the context of a
+packet's arrival, so its cost is the additional CPU of the machine if data crosses the server,
+compared with the same amount of data that ends there: a few hundredths of a core. Both are measured
+several times in turn, and the median difference is used. [ours]
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def _cpu_row(name: str, paper: float, ours: float | None) -> Row:
 
 
 def _forwarded(measured: Measured) -> float:
-    """Bits per second that the server in the middle relayed."""
+    """Rate that the middle server forwarded, in bits per second."""
     return float(
         next(server["relayed_bits_per_sec"] for server in measured.report["per_server"] if server["server"] == CENTRE)
     )
@@ -143,7 +143,7 @@ def _percent(cores: float, forwarded_bits_per_sec: float) -> float | None:
 
 
 def _kernel_cpu(pairs: list[tuple[Measured, Measured]]) -> float | None:
-    """None where the machine's noise hides the difference."""
+    """None if the difference is below the machine's noise."""
     result = statistics.median(
         _more_cores(*pair) / _forwarded(pair[0]) if _forwarded(pair[0]) else 0.0 for pair in pairs
     )
@@ -151,7 +151,7 @@ def _kernel_cpu(pairs: list[tuple[Measured, Measured]]) -> float | None:
 
 
 def _more_cores(across: Measured, beside: Measured) -> float:
-    """Additional cores compared with the same goodput on the other path."""
+    """Additional CPU cores compared with the same goodput on the other path."""
     as_much = across.goodput_bits_per_sec / beside.goodput_bits_per_sec if beside.goodput_bits_per_sec else 1.0
     return (across.report["total"]["cpu"] - as_much * beside.report["total"]["cpu"]) * (os.cpu_count() or 1)
 

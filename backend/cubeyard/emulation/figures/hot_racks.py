@@ -1,8 +1,7 @@
 """Two adjacent hot racks: the load of the ToR between them, with equal-cost paths and with
 load-aware paths. `[subways §5]`
 
-Flows have a given rate that no link limits, so that a ToR's load follows from the flows' choices,
-not from the links' capacity.
+Flows have a fixed rate that no link limits, so that a ToR's load depends only on the flows' paths.
 """
 
 from __future__ import annotations
@@ -16,12 +15,12 @@ SUBWAYS: Json = {
 SERVERS_OF_RACK = 4
 RACKS_OF_LOOP = 4
 HOT_RACKS = (1, 2)
-"""With the ToRs 0 and 1, and 1 and 2."""
+"""The hot racks use the ToRs 0 and 1, and 1 and 2."""
 TORS = (0, 1, 2)
 LINK_BITS_PER_SEC = 20e6
 CONNECTIONS = 4
-"""From each server of the hot racks to each of 16 servers: fewer flows divide by hash more
-roughly."""
+"""Connections from each server of the hot racks to each of 16 servers. With fewer flows, hashes
+would divide them less evenly."""
 FLOW_BITS_PER_SEC = 1e5
 REBIND_SECS = 1.0
 SETTLE_SECS = 14.0
@@ -32,7 +31,7 @@ DRAWN = "the 256 flows of a rack are drawn by hash: they do not divide exactly"
 
 
 def trial(lab: Lab, name: str, balance: str) -> Trial:
-    """From every server of the hot racks to every server of the other loop."""
+    """The trial with flows from every server of the hot racks to every server of the other loop."""
     names = [server["name"] for server in lab.engine.emulation_network(SUBWAYS)["servers"]]
     hot = [rack * SERVERS_OF_RACK + index for rack in HOT_RACKS for index in range(SERVERS_OF_RACK)]
     far = range(RACKS_OF_LOOP * SERVERS_OF_RACK, 2 * RACKS_OF_LOOP * SERVERS_OF_RACK)
@@ -55,7 +54,7 @@ def trial(lab: Lab, name: str, balance: str) -> Trial:
 
 
 def loads(lab: Lab, found: Measured) -> list[float]:
-    """The upward rate of each of the three ToRs, in Mb/s."""
+    """Upward rate of each of the three ToRs, in Mb/s."""
     network = lab.engine.emulation_network(SUBWAYS)
     servers = {server["id"] for server in network["servers"]}
     tors = sorted({link["b"][0] for link in network["links"] if link["a"][0] in servers})

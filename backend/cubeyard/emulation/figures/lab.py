@@ -1,4 +1,4 @@
-"""Where figures are measured: one network after the other comes up, is measured and goes, on this
+"""The lab that measures figures: starts, measures and removes one network after the other on this
 machine."""
 
 from __future__ import annotations
@@ -29,27 +29,27 @@ from cubeyard.settings import Settings
 Json = dict[str, Any]
 
 MODE = "namespaces"
-"""Same kernel, same packets as with containers, and a network is up within a second."""
+"""Namespaces use the same kernel and packets as containers, and a network is up within a second."""
 SEED = 7
 OVERHEAD_SECS = 1.0
-"""To bring a network of the testbed up and down."""
+"""Time to start and remove a network of the testbed."""
 VERDICTS = ("faithful", "unknown", "host-limited")
-"""From the best to the worst; with another cause than `none`, each is worse than without."""
+"""Verdicts from best to worst. With a cause other than `none`, each is worse than without."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One network and its settings."""
+    """One network with its settings."""
 
     name: str
     spec: Json
     workload: Json
     link_bits_per_sec: float
     emulation: Json
-    """Fields of `Emulation`; with `flow_bytes`, `seconds` is the most it may take."""
+    """Fields of `Emulation`. With `flow_bytes`, `seconds` is the maximum duration."""
     faults: list[Json] = field(default_factory=list)
     expect_secs: float | None = None
-    """How long it is likely to take, where that is less than `seconds`."""
+    """The expected duration, if it is less than `seconds`."""
     seed: int = SEED
     talk: Callable[[Talk], None] | None = None
     """Communicates with the servers while packets flow; the trial ends when it returns."""
@@ -62,7 +62,8 @@ class Trial:
         )
 
     def document(self) -> Json:
-        """As an experiment: anybody can repeat it with `cubeyard emulate` or as a run."""
+        """The trial as an experiment, which anybody can repeat with `cubeyard emulate` or as a
+        run."""
         question = {
             "plan": self.spec,
             "workload": self.workload,
@@ -78,20 +79,20 @@ class Trial:
 
 @dataclass
 class Measured:
-    """A trial's report, and its ticks in columns."""
+    """Report and ticks of a trial, as columns."""
 
     trial: Trial
     report: Json = field(default_factory=dict)
     network: Json = field(default_factory=dict)
-    """The frame that names the columns."""
+    """The frame that describes the columns."""
     at_secs: list[float] = field(default_factory=list)
     flows: list[list[int]] = field(default_factory=list)
-    """Goodput bytes [tick][flow]; empty with more flows than ticks have room for."""
+    """Goodput bytes [tick][flow]; empty if there are more flows than ticks can hold."""
     cpu: list[list[float]] = field(default_factory=list)
-    """Share of a core [tick][server] of the node's process, without the kernel."""
+    """CPU share of a core [tick][server] of the node's process, without the kernel."""
     events: list[Json] = field(default_factory=list)
     routes: list[tuple[float, int, list[int]]] = field(default_factory=list)
-    """From when on a flow, by its row, takes a path of servers."""
+    """Time, row of the flow, and path of servers that the flow uses from then on."""
 
     @cached_property
     def received(self) -> np.ndarray:
@@ -104,7 +105,7 @@ class Measured:
 
     @property
     def ends_secs(self) -> np.ndarray:
-        """The time when each flow had received all its bytes; infinite for an incomplete flow."""
+        """When each flow had received all its bytes; infinite for an incomplete flow."""
         there = self.received >= int(self.trial.emulation["flow_bytes"])
         first = np.argmax(there, axis=0)
         return np.where(there[-1], np.array(self.at_secs)[first], np.inf)
@@ -112,15 +113,14 @@ class Measured:
     @property
     def end_secs(self) -> float | None:
         if not self.flows:
-            # A session ends with the tick in which its last flow has received all.
+            # A session ends with the tick in which its last flow is complete.
             last = self.at_secs[-1] if self.at_secs else np.inf
             return last if last < self.trial.emulation["seconds"] else None
         last = float(self.ends_secs.max())
         return last if np.isfinite(last) else None
 
     def curve(self, window_secs: float) -> tuple[list[float], list[float]]:
-        """Total goodput in bits per second, each point the mean of the time since the one
-        before."""
+        """Total goodput in bits per second; each point is the mean since the previous one."""
         total = self.received.sum(axis=1)
         x, y = [], []
         began, had = 0.0, 0
@@ -132,7 +132,7 @@ class Measured:
         return x, y
 
     def between(self, from_secs: float, to_secs: float) -> float:
-        """Total goodput in that time, bits per second."""
+        """Total goodput in this interval, in bits per second."""
         times = np.array(self.at_secs)
         inside = np.flatnonzero((times >= from_secs) & (times <= to_secs))
         if inside.size < 2:
@@ -142,7 +142,7 @@ class Measured:
         return float(total[last] - total[first]) * 8 / (self.at_secs[last] - self.at_secs[first])
 
     def node_cpu(self, server: str) -> float:
-        """Mean share of a core that a server's process took."""
+        """Mean CPU share of a core of a server's process."""
         row = self.network["servers"]["name"].index(server)
         return float(np.mean([item[row] for item in self.cpu])) if self.cpu else 0.0
 
@@ -162,8 +162,8 @@ class Lab:
     ) -> None:
         self.engine = engine
         self.brevity = brevity
-        """Share of the data and of the seconds that a figure takes; below 1 the numbers are
-        rougher."""
+        """Share of the figure's data and time that is measured; below 1 the numbers are less
+        accurate."""
         self._settings = settings
         self._place = place
         self._ready = ready
@@ -174,9 +174,9 @@ class Lab:
         self._parts: list[Measured] = []
 
     def measure(self, trials: list[Trial], in_all_secs: float | None = None) -> dict[str, Measured]:
-        """Runs the trials one after the other and returns results by name; two at a time would
-        share the machine. `in_all_secs` is the total duration of this and all further calls, if
-        later trials depend on earlier results."""
+        """Runs trials one after the other, since two at a time would share the machine. Returns
+        results by name. `in_all_secs` is the total duration of this and all further calls, if later
+        trials depend on earlier results."""
         self._ready()
         self._total_secs = in_all_secs or sum(trial.secs for trial in trials)
         result = {}
@@ -186,7 +186,7 @@ class Lab:
         return result
 
     def tell(self, share: float, trial: Trial) -> None:
-        """Raises CancelledError when nobody waits any longer."""
+        """Reports progress. Raises CancelledError if the measurement was cancelled."""
         done = round(10 * (self._done_secs + share * trial.secs))
         if self._told is not None and self._told(done, round(10 * self._total_secs)) is False:
             raise CancelledError
@@ -214,7 +214,7 @@ class Lab:
         return measured
 
     def provenance(self) -> Json:
-        """The machine and the versions of the measurement, and its fidelity."""
+        """Machine, versions and fidelity of the measurement."""
         worst = max(self._parts, key=lambda part: _badness(_fidelity(part.report)), default=None)
         fidelity = {"verdict": "unknown", "reason": "Nothing was measured."}
         if worst is not None:
@@ -240,7 +240,7 @@ class Lab:
 
 
 class _Sink:
-    """A session's frames, kept in columns."""
+    """A session's sink that stores frames as columns."""
 
     def __init__(self, lab: Lab, measured: Measured, talking: Talking | None) -> None:
         self._lab = lab
@@ -254,11 +254,11 @@ class _Sink:
         elif kind == "phase" and payload["phase"] == "measuring" and self._talking is not None:
             self._talking.begin()
         elif kind == "tick":
-            # Paths are chosen while the traffic settles.
+            # Paths are already chosen while the traffic settles.
             self._measured.routes += [(payload["at_secs"], row, path) for row, path in payload.get("routes", [])]
         if kind == "tick" and payload["at_secs"] >= 0:
             self._measured.at_secs.append(payload["at_secs"])
-            # Ticks of very many flows have them by server only.
+            # With very many flows, ticks have values per server only.
             if "flows" in payload:
                 self._measured.flows.append(payload["flows"]["bytes"])
             self._measured.cpu.append(payload["servers"]["cpu"])
@@ -285,7 +285,7 @@ def _refuse(trial: Trial, reason: str) -> None:
 
 
 def _fidelity(report: Json) -> Json:
-    """Verdict, cause and reason. Where a fault was late or long, the machine was the limit."""
+    """Verdict, cause and reason. If a fault was late or too long, the machine was the limit."""
     result = {name: report["fidelity"][name] for name in ("verdict", "cause", "reason")}
     if late := off_schedule_in_words(report["faults"]):
         result |= {"verdict": VERDICTS[-1], "cause": "machine", "reason": " ".join([*late, result["reason"]])}

@@ -1,5 +1,5 @@
-"""A figure's numbers and lines. A verdict follows the engine's own rule: equal to the printed
-digits, in the band, or not."""
+"""A figure's numbers and lines. Verdicts follow the engine's rule: equal in the printed digits,
+within the band, or different."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ Json = dict[str, Any]
 
 FLOW_ENGINE, PACKET_ENGINE = "flow engine", "packet engine"
 WHOLE = {"%": (0.0, 100.0), "": (-inf, inf)}
-"""The full range of values of a unit; values of other units are above 0."""
+"""All possible values of a unit. Values of other units are above 0."""
 
 
 def cannot_fail(unit: str, low: float, high: float) -> bool:
-    """Whether a band takes in all values of its unit, so that no measurement differs."""
+    """Whether a band contains all possible values of its unit, so that no measurement can
+    differ."""
     least, most = WHOLE.get(unit, (0.0, inf))
     return low <= least and high >= most
 
@@ -25,7 +26,7 @@ def cannot_fail(unit: str, low: float, high: float) -> bool:
 @dataclass(frozen=True)
 class Row:
     """One number. `expected` is the paper's, or the prediction by `predicted_by` for the measured
-    network; None if the paper has only words: then `low` and `high` express those words."""
+    network. None if the paper only has a statement: then `low` and `high` express it."""
 
     name: str
     unit: str
@@ -34,13 +35,14 @@ class Row:
     low: float
     high: float
     step: float = 0.0
-    """The last printed digit's worth."""
+    """Value of the last printed digit."""
     reason: str = ""
-    """Why it may differ."""
+    """Why the value may differ."""
     deviation: float | None = None
     """Deviation of our value over seeds; None for a single seed."""
     predicted_by: str = ""
-    """The engine whose number is expected: `FLOW_ENGINE`, `PACKET_ENGINE`. Empty: the paper."""
+    """The engine whose number is expected: `FLOW_ENGINE` or `PACKET_ENGINE`; empty for the
+    paper."""
 
     def __post_init__(self) -> None:
         if cannot_fail(self.unit, self.low, self.high):
@@ -77,7 +79,8 @@ class Row:
 def near(
     name: str, unit: str, expected: float, ours: float | None, share: float, reason: str = "", *, predicted_by: str = ""
 ) -> Row:
-    """A number with a band of that share of the paper's value, or the engine's, either way."""
+    """A number whose band is this share of the paper's value, or of the engine's, in both
+    directions."""
     low, high = expected * (1 - share), expected * (1 + share)
     return Row(name, unit, expected, ours, low, high, reason=reason, predicted_by=predicted_by)
 
@@ -93,5 +96,5 @@ class Outcome:
 
 
 def line(name: str, x: Sequence[float], y: Sequence[float | None], *, paper: bool = False) -> Json:
-    """A line of the chart, without unknown points; the paper's numbers are single points."""
+    """A line of the chart, without unknown points. The paper's numbers are single points."""
     return {"name": name, "x": list(x), "y": list(y), "deviation": [], "paper": paper}

@@ -9,7 +9,7 @@ from cubeyard.emulation.figures.shuffles import CHOICES, TCP, beside_fluid, ende
 
 RACKS = 6
 LOOPS = {2: 3, 3: 2, 4: 2}
-"""How many hold the job, by their size."""
+"""Number of loops for the job, by size of the loops."""
 BALANCES = {"ecmp": "Type 1", "lb": "Type 1LB"}
 BEFORE = "type 0"
 BAND = 0.15
@@ -17,7 +17,7 @@ PAPER = {("ecmp", 2): 1.3, ("ecmp", 3): 1.64, ("lb", 3): 1.85}
 
 
 def asked(lab: Lab) -> dict[tuple[str, int], tuple[Json, Json]]:
-    """Plan and job by balance and size of loop; type 0 has loop 0."""
+    """Plan and job by balance and size of loop; type 0 has size 0."""
     plans = {("ecmp", 0): spec(0, RACKS, 1)}
     plans.update({(balance, size): spec(1, size, LOOPS[size]) for balance in BALANCES for size in LOOPS})
     return {key: (plan, job(lab, plan, range(RACKS))) for key, plan in plans.items()}
@@ -60,7 +60,7 @@ def measure(lab: Lab) -> Outcome:
 
 
 def rows(ours: dict[tuple[str, int], float | None], ideal: dict[tuple[str, int], float]) -> list[Row]:
-    """Compared with the paper, and with the flow engine's speedup for the same scaled network."""
+    """Speedups compared with the paper, and with the flow engine for the same scaled network."""
     reported = [
         near(f"l = {size}, {BALANCES[item]}", "x", paper, ours[item, size], BAND, TCP)
         for (item, size), paper in PAPER.items()

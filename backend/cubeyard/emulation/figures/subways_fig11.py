@@ -23,8 +23,8 @@ RACKS_OF_LOOP = 6
 RACKS = 4
 PORTS = (2, 3, 4)
 FLOW_BYTES = 2.4e6
-"""Three times as much as elsewhere: with fewer flows a job would be over before LB has rebound a
-few times."""
+"""Three times as much as in other figures: with fewer bytes, a job would end before LB has rebound
+a few times."""
 VARIANTS = ((1, "ecmp", "Type 1"), (1, "lb", "Type 1LB"))
 WORDS = "the text gives no number here, only what grows and what shrinks"
 
@@ -72,7 +72,8 @@ def measure(lab: Lab) -> Outcome:
 
 
 def rows(ours: Mapping[str, Sequence[float | None]], ideal: Mapping[str, Sequence[float]]) -> list[Row]:
-    """The text's claims, then the flow engine's speedup for the same scaled network."""
+    """Rows for the text's claims, then for the flow engine's speedups of the same scaled
+    network."""
     plain, by_load = ours["Type 1"], ours["Type 1LB"]
     adds = [b / a if a and b else None for a, b in zip(plain, by_load, strict=True)]
     shrinks = adds[-1] / adds[0] if adds[0] and adds[-1] else None

@@ -19,36 +19,36 @@ from cubeyard.emulation.figures.shuffles import PLAN_GBPS, SCHEMES
 RACKS = 12
 SERVERS_OF_RACK, PAPER_SERVERS_OF_RACK = 4, 15
 MEMCACHE = (5, 6)
-"""Side by side, as in the computed figure."""
+"""Numbers of the adjacent memcache racks, as in the computed figure."""
 AGGREGATION = 2
 RATIOS = (5.0, 10.0)
 LINK_BITS_PER_SEC = 10e6
-"""The rate of servers' links; the rate of ToRs' uplinks follows from the ratio."""
+"""Rate of servers' links. The rate of ToRs' uplinks follows from the ratio."""
 RATE_SCALE = PLAN_GBPS * 1e9 / LINK_BITS_PER_SEC
 REQUEST_BYTES, RESPONSE_BYTES, HEADERS = 50, 1500, 28
-"""Packets, with IP's and UDP's headers."""
+"""Length of packets and of their IP and UDP headers."""
 MTU = 1500
 QUEUE_BYTES = 131_072
-"""The queue at a link's end at these rates."""
+"""Queue at a link's end at these rates."""
 BOUND_SECS = 1e-3
-"""Bound of the mean latency, on the paper's links."""
+"""Limit of the mean latency on the paper's links."""
 MOST_LOST = 0.01
 REBIND_SECS = 0.5
 WARM_UP, COUNTED = 12, 10
-"""Numbers of rebinding periods."""
+"""Number of rebinding periods before and during the measurement."""
 LEAST_COUNTED = 4
 SEARCHED = (0.5, 1.8)
-"""Where the greatest rate is searched, in that of the packet engine."""
+"""Range of the search for the greatest rate, relative to the packet engine's result."""
 HALVINGS, SHORT_HALVINGS = 5, 3
 SEEDS = 4
 """Seeds of the packet engine: results vary by up to a sixth between seeds."""
 FLUID_GIGABITS = 1.0
-"""Total responses of a client from a server: the rates of the fluid model do not depend on it."""
+"""Data of all responses from one server to a client. The rates of the fluid model do not depend on
+it."""
 BAND = 0.15
 DETOURS = (1.8, 2.5)
 SHOWN = ("Type 1LB", "Type 1D")
-"""The packet engine's lines in the chart, because the figure is about LB and D; the rows have all
-lines."""
+"""The packet engine's lines in the chart, which is about LB and D. The rows have all of them."""
 PAPER_MQPS = 10.0
 HASHES = "the two racks' 320 pairs of client and server choose ToRs and uplinks by hash, where the paper has 4,500: the fullest uplink loses first"
 PLANNED = (
@@ -90,14 +90,14 @@ class Answered:
     mean_secs: float | None
 
     def sustained(self, bound_secs: float) -> bool:
-        """Whether the mean is within the bound, and no more than a hundredth is without a
+        """Whether the mean latency is within the bound and at most one per cent of requests have no
         response."""
         in_time = self.mean_secs is not None and self.mean_secs <= bound_secs
         return in_time and self.answered >= (1 - MOST_LOST) * self.requests
 
 
 def spec(wiring_type: int, ratio: float) -> Json:
-    """A loop of twelve racks; the ToRs' two uplinks have the rate that the ratio leaves."""
+    """A loop of twelve racks, with the rate of the ToRs' two uplinks given by the ratio."""
     ports = 2 * SERVERS_OF_RACK
     return {
         "family": "subways", "type": wiring_type, "p": 2, "q": ports, "l": RACKS, "loops_per_cluster": 1,
@@ -106,7 +106,7 @@ def spec(wiring_type: int, ratio: float) -> Json:
 
 
 def ends(lab: Lab, plan: Json) -> tuple[list[str], list[str]]:
-    """Memcache and web servers."""
+    """Names of the memcache servers and of the web servers."""
     names = [server["name"] for server in lab.engine.emulation_network(plan)["servers"]]
     memcache = [at // SERVERS_OF_RACK in MEMCACHE for at in range(len(names))]
     servers = [name for name, item in zip(names, memcache, strict=True) if item]
@@ -114,7 +114,7 @@ def ends(lab: Lab, plan: Json) -> tuple[list[str], list[str]]:
 
 
 def workload(lab: Lab, plan: Json, per_sec: float, bound_secs: float) -> Json:
-    """All web servers together ask so often."""
+    """The workload in which all web servers together send `per_sec` requests per second."""
     servers, clients = ends(lab, plan)
     return {
         "kind": "requests", "servers": servers, "clients": clients, "rate_per_sec": per_sec / len(clients),
@@ -124,7 +124,7 @@ def workload(lab: Lab, plan: Json, per_sec: float, bound_secs: float) -> Json:
 
 
 def trial(lab: Lab, variant: Variant, ratio: float, per_sec: float) -> Trial:
-    """With real packets, at that many requests a second of all clients."""
+    """The trial with real packets, at this number of requests per second of all clients."""
     plan = spec(variant.wiring_type, ratio)
     by_load = variant.balance in ("lb", "detour")
     return Trial(
@@ -151,8 +151,8 @@ def answered(found: Measured) -> Answered:
 
 
 def simulated(lab: Lab, variant: Variant, ratio: float, per_sec: float, seed: int = SEED) -> Answered:
-    """The packet engine's result for the same network and queues at the planned rates: all times
-    are shorter by the same factor."""
+    """The packet engine's result for the same network and queues at the planned rates, where all
+    times are shorter by one factor."""
     plan = spec(variant.wiring_type, ratio)
     at_plan = per_sec * RATE_SCALE
     request = workload(lab, plan, at_plan, BOUND_SECS)
@@ -175,8 +175,8 @@ def simulated(lab: Lab, variant: Variant, ratio: float, per_sec: float, seed: in
 
 
 def fluid_per_sec(lab: Lab, variant: Variant, ratio: float) -> float:
-    """Responses a second of the flow engine, all clients' until the last one has its share, at the
-    measured rates."""
+    """Responses per second by the flow engine at the measured rates: those of all clients until the
+    last client has its share."""
     plan = spec(variant.wiring_type, ratio)
     servers, clients = ends(lab, plan)
     question = {
@@ -192,8 +192,7 @@ def fluid_per_sec(lab: Lab, variant: Variant, ratio: float) -> float:
 
 
 def greatest(sustains: Callable[[float], bool], least: float, most: float, halvings: int) -> float:
-    """The highest rate in the interval that is sustained, found by bisection with `halvings`
-    steps."""
+    """The highest sustained rate in an interval, found by bisection with `halvings` steps."""
     for _ in range(halvings):
         middle = (least + most) / 2
         if sustains(middle):
@@ -204,7 +203,7 @@ def greatest(sustains: Callable[[float], bool], least: float, most: float, halvi
 
 
 def mqps(per_sec: float) -> float:
-    """As of the paper's links and racks, in millions a second."""
+    """A rate in millions per second, scaled to the paper's links and racks."""
     return per_sec * RATE_SCALE * PAPER_SERVERS_OF_RACK / SERVERS_OF_RACK / 1e6
 
 
@@ -243,7 +242,7 @@ def measure(lab: Lab) -> Outcome:
 
 
 def by_packets(lab: Lab, variant: Variant, ratio: float, seeds: Iterable[int]) -> float:
-    """The packet engine's greatest rate, at the measured rates: the mean over seeds."""
+    """The packet engine's greatest rate at the measured link rates, as mean over seeds."""
     fluid = fluid_per_sec(lab, variant, ratio)
 
     def of_seed(seed: int) -> float:
@@ -258,7 +257,7 @@ def by_packets(lab: Lab, variant: Variant, ratio: float, seeds: Iterable[int]) -
 
 
 def rows(ratios: Sequence[float], ours: dict[str, list[float]], packets: dict[str, list[float]]) -> list[Row]:
-    """The text's claims, then the packet engine's results for the same network."""
+    """Rows for the text's claims, then for the packet engine's results with the same network."""
 
     def over_type_0(of: dict[str, list[float]], title: str) -> list[float]:
         return [item / zero for item, zero in zip(of[title], of["Type 0"], strict=True)]

@@ -1,10 +1,10 @@
 """The CPU cost of relaying detours in a server's kernel, by the filled share of a port.
 `[subways §8.8, Fig. 13]`
 
-The kernel works in the context in which a packet arrives, so its CPU is the run's additional CPU
-when a hot rack's traffic takes detours, compared with all traffic over the rack's own ToRs. The
+The kernel forwards in the context of a packet's arrival, so its cost is the additional CPU of the
+run if a hot rack's traffic takes detours, compared with all traffic over the rack's own ToRs. The
 run's CPU includes its processes and all software interrupts, which forward packets. Both are
-measured alternately several times, and the median difference counts. `[ours]`
+measured several times in turn, and the median difference is used. `[ours]`
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ from cubeyard.emulation.figures.shuffles import PLAN_GBPS
 
 RACKS_OF_LOOP = 6
 HOT = 2
-"""The rack, of one server, whose traffic goes around."""
+"""The rack, with one server, whose traffic takes detours."""
 RELAYS: tuple[int, ...] = (0, 1, 3, 4)
-"""On either side of it: detours pass two of them at most."""
+"""The racks on both sides of it: detours pass at most two of them."""
 LINK_BITS_PER_SEC = 60e6
 """The rate of a server's port. With 100 Mb/s the fullest point needed 0.77 of two cores.
 `[measured]`"""
 LOADS = (10, 25, 40, 55, 70, 85, 100)
-"""The load of a relay in both directions together, in per cent of a port's rate."""
+"""Loads of a relay in both directions together, in per cent of a port's rate."""
 SHORT_LOADS = (10, 40, 70)
 OVER_UPLINK = 4.0
-"""The hot rack's traffic in each direction, as a multiple of a ToR's uplink; two of its ToRs and
-four ToRs next to them carry 4.4 with detours."""
+"""The hot rack's traffic in each direction, relative to a ToR's uplink. With detours, its two ToRs
+and the four next to them can carry 4.4."""
 RELAYED = 2.33
-"""The load of a relay outside the rack in that case, in both directions together, as a multiple of
-a ToR's uplink. `[measured]`"""
+"""Load that this causes at a relay outside the rack, in both directions together, relative to a
+ToR's uplink. `[measured]`"""
 WIDE_GBPS = 4 * PLAN_GBPS
-"""Uplinks with which no ToR is hot."""
+"""Rate of uplinks at which no ToR is hot."""
 CONNECTIONS = 8
-"""From each server to each other."""
+"""Connections from each server to each other server."""
 MTU = 1500
 REBIND_SECS = 0.5
 SETTLE_SECS = 6.0
@@ -64,13 +64,13 @@ class Point:
     """The load and the CPU of a relay."""
 
     gbps: float
-    """On the links as they are here."""
+    """Load on the actual links in Gb/s."""
     cpu: float
     """CPU in cores."""
 
 
 def spec(uplink_gbps: float) -> Json:
-    """Two loops of a cluster; a server a rack, and an uplink a ToR."""
+    """A cluster with two loops, one server per rack, and one uplink per ToR."""
     return {
         "family": "subways", "type": 1, "p": 2, "q": 2, "l": RACKS_OF_LOOP, "loops_per_cluster": 2, "aggs_per_cluster": 1,
         "server_gbps": PLAN_GBPS, "uplink_gbps": uplink_gbps,
@@ -78,13 +78,13 @@ def spec(uplink_gbps: float) -> Json:
 
 
 def uplink_gbps(load: float) -> float:
-    """So that a relay carries that many per cent of a port."""
+    """The uplink rate at which a relay carries this percentage of a port's rate."""
     return round(load / 100 * PLAN_GBPS / RELAYED, 4)
 
 
 def trial(lab: Lab, load: float, number: int, around: bool) -> Trial:
-    """Between the hot rack and every server of the other loop: around by relays, or straight over
-    wide uplinks."""
+    """The trial with traffic between the hot rack and every server of the other loop: over relays
+    if `around`, else directly over wide uplinks."""
     plan = spec(uplink_gbps(load) if around else WIDE_GBPS)
     names = [server["name"] for server in lab.engine.emulation_network(plan)["servers"]]
     hot, far = names[HOT], names[RACKS_OF_LOOP:]
@@ -114,7 +114,7 @@ def name_of(load: float, number: int, around: bool) -> str:
 
 
 def relayed(found: Measured) -> dict[int, float]:
-    """Bits per second sent by each relay; those servers have no other traffic."""
+    """Rate sent by each relay, in bits per second. Relays have no other traffic."""
     links = found.network["links"]
     ids = found.network["servers"]["id"]
     sent = dict.fromkeys(RELAYS, 0.0)
@@ -125,15 +125,15 @@ def relayed(found: Measured) -> dict[int, float]:
 
 
 def more_cores(around: Measured, straight: Measured) -> float:
-    """Cores that the run takes more than for the same goodput straight."""
+    """Additional CPU cores of the run, compared with the same goodput without detours."""
     as_much = around.goodput_bits_per_sec / straight.goodput_bits_per_sec if straight.goodput_bits_per_sec else 1.0
     shares = [item.report["fidelity"]["own_cpu"] or 0.0 for item in (around, straight)]
     return (shares[0] - as_much * shares[1]) * (os.cpu_count() or 1)
 
 
 def point(pairs: Sequence[tuple[Measured, Measured]]) -> Point:
-    """The busiest relay's part of the difference, by what relays carry; the middle of the
-    rounds."""
+    """The busiest relay's part of the additional CPU, divided in proportion to the relays' traffic;
+    the median over rounds."""
     carried = [relayed(around) for around, _ in pairs]
     busiest = median(max(item.values()) for item in carried)
     cost = median(
@@ -144,8 +144,8 @@ def point(pairs: Sequence[tuple[Measured, Measured]]) -> Point:
 
 
 def fit(points: Sequence[Point]) -> tuple[float, float, float]:
-    """The least squares' line, cores for each Gb/s and cores at none, and the share of the variance
-    that it explains (R²)."""
+    """Least-squares line: cores per Gb/s, cores at zero, and the explained share of the variance
+    (R²)."""
     x, y = (np.array(values) for values in zip(*((item.gbps, item.cpu) for item in points), strict=True))
     slope, least = np.polyfit(x, y, 1)
     rest = ((y - slope * x - least) ** 2).sum()
@@ -188,8 +188,8 @@ def measure(lab: Lab) -> Outcome:
 
 
 def rows(loads: Sequence[float], slope: float, explained: float, delivered: float) -> list[Row]:
-    """Rows for the loads in per cent of a port, the line's cores per Gb/s, its R², and the least
-    goodput in per cent of that line."""
+    """Rows for the loads in per cent of a port, the line's slope in cores per Gb/s, its R², and the
+    lowest goodput in per cent."""
     return [
         Row("R² of a line through CPU by throughput: more than", "", None, explained, LEAST_R2, 1.0, 0.01, BUSY),
         Row("busiest relay, least load", "% of a port", None, min(loads), 5.0, 15.0),

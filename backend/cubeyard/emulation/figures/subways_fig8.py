@@ -1,5 +1,5 @@
-"""A shuffle of growing jobs, in one loop and split over two: its speedup over type 0 with the same
-hardware. `[subways §8.3, Fig. 8]`"""
+"""A shuffle of growing jobs, in one loop and divided between two: its speedup over type 0 with the
+same hardware. `[subways §8.3, Fig. 8]`"""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ from cubeyard.emulation.figures.shuffles import (
 
 RACKS_OF_LOOP = 4
 ONE_LOOP = (2, 3, 4)
-"""Numbers of racks of a job. With one rack no traffic leaves the ToR, so no wiring is faster."""
+"""Numbers of racks of a job. With one rack, no traffic leaves the ToR, so no wiring is faster."""
 TWO_LOOPS = (1, 2)
-"""Racks of a job in each of two loops of different clusters."""
+"""Racks of a job in each of two loops in different clusters."""
 CLUSTERS: Json = {"clusters": 2, "cores": 2}
 SPREAD: Json = {"c": 2}
-"""Type 2: a loop's ToRs are in both clusters by turns."""
+"""Type 2: the ToRs of a loop alternate between two clusters."""
 PEAK, CROSS_PEAK = 3.1, 2.7
-"""The paper's, in loops of 12: jobs of 60 of 180 servers, and type 2D over two clusters."""
+"""The paper's speedups in loops of 12: for jobs of 60 of 180 servers, and for type 2D over two
+clusters."""
 
 Variant = tuple[int, str, str]
 IN_ONE: list[Variant] = [(1, "ecmp", "Type 1"), (1, "lb", "Type 1LB")]

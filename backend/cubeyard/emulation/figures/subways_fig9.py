@@ -26,7 +26,7 @@ REPLACED = {25.0: "replaced by 25", 40.0: "replaced by 40"}
 BALANCES = {"wcmp": "type 2", "lb": "type 2LB", "detour": "type 2D"}
 BAND = 0.15
 SPLIT = "10 and 25, other loop"
-"""Which ports flows take to servers with which they share no ToR."""
+"""Name of the trial for the ports that flows take to servers with which they share no ToR."""
 CONNECTIONS = 4
 FLOW_BITS_PER_SEC = 1e4
 SPLIT_SECS = 5.0
@@ -37,14 +37,14 @@ BY_SWITCHES = "towards hot racks the switches above ToRs divide what has come to
 
 
 def single(gbps: float) -> Json:
-    """One port a server; ToRs 4:1."""
+    """The network with one port per server, and ToRs oversubscribed 4:1."""
     rates = {"server_gbps": gbps, "uplink_gbps": gbps}
     return spec(0, RACKS_OF_LOOP, 1, p=1, q=SERVERS_OF_RACK, aggs_per_cluster=1, **rates)
 
 
 def beside(gbps: float) -> Json:
-    """Each server has a second port of that rate, to a ToR of a second cluster. Uplinks have the
-    faster rate."""
+    """The network with a second port of this rate per server, to a ToR of a second cluster. Uplinks
+    have the faster rate."""
     more = {"c": 2, "clusters": 2, "cluster_gbps": [10.0, gbps], "cores": 2}
     return spec(2, RACKS_OF_LOOP, 1, **more, uplink_gbps=gbps)
 
@@ -58,8 +58,8 @@ def asked(lab: Lab) -> dict[str, tuple[Json, Json, str]]:
 
 
 def split_trial(lab: Lab) -> Trial:
-    """Flows from each server of the first racks to the same number of servers of the other loop, at
-    a rate that fills no link."""
+    """The trial with flows from each server of the first racks to the same number of servers of the
+    other loop, at a rate that fills no link."""
     plan = beside(25.0)
     names = [server["name"] for server in lab.engine.emulation_network(plan)["servers"]]
     count, loop = RACKS * SERVERS_OF_RACK, RACKS_OF_LOOP * SERVERS_OF_RACK
@@ -82,7 +82,7 @@ def split_trial(lab: Lab) -> Trial:
 
 
 def slow_share(found: Measured) -> float:
-    """The share of the servers' traffic that left by their slower ports."""
+    """Share of the servers' traffic that departed by their slower ports."""
     links, servers = found.network["links"], set(found.network["servers"]["id"])
     slowest = min(links["rate_bits_per_sec"])
     sent = {True: 0.0, False: 0.0}
@@ -123,7 +123,7 @@ def measure(lab: Lab) -> Outcome:
 
 
 def rows(ours: dict[str, float | None], ideal: dict[str, float], share: float) -> list[Row]:
-    """Compared with the paper, and with the flow engine's speedup for the same scaled network."""
+    """Speedups compared with the paper, and with the flow engine for the same scaled network."""
     reported = [near(f"{name} GbE", "x", gbps / 10, ours[name], BAND, TCP) for gbps, name in REPLACED.items()]
     reported.append(
         Row(

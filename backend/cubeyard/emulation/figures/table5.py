@@ -21,17 +21,18 @@ TYPES = (0, 1)
 RACKS = 4
 SERVERS_OF_RACK = 4
 CONNECTIONS = 4
-"""From each sender to each receiver."""
+"""Connections from each sender to each receiver."""
 LINK_BITS_PER_SEC = 100e6
 RATE_SCALE = 500e6 / LINK_BITS_PER_SEC
 DATA_SCALE = 50
 TIME_SCALE = DATA_SCALE / RATE_SCALE
 FLOW_BYTES = 100e6
 MTU = 1500
-"""With longer packets the 192 flows' least windows alone would fill the queues."""
+"""Short packets: with longer ones, the minimum windows of the 192 flows alone would fill the
+queues."""
 SEEDS = 3
 LEAST_BREVITY = 0.5
-"""Shorter measurements take one seed."""
+"""Measurements shorter than this use one seed."""
 SLACK = 3.0
 SIMULATOR = {0: 171.3, 1: 47.6}
 TESTBED = {0: 179.1, 1: 47.5}
@@ -41,14 +42,14 @@ TCP = "the testbed's queues, and the seeds of its hashes, are not known: they de
 
 
 def spec(wiring_type: int) -> Json:
-    """The testbed: 16 servers of two ports, four ToRs, two aggregation switches; 4:1
-    oversubscribed."""
+    """The testbed: 16 servers with two ports, four ToRs oversubscribed 4:1, two aggregation
+    switches."""
     size: Json = {"p": 2, "q": 2 * SERVERS_OF_RACK, "l": RACKS, "aggs_per_cluster": 2}
     return {"family": "subways", "type": wiring_type, **size, "server_gbps": 0.5, "uplink_gbps": 0.5}
 
 
 def trial(lab: Lab, wiring_type: int, seed: int) -> Trial:
-    """From every server of the racks 1 to 3 to every server of rack 0."""
+    """The trial with flows from every server of the racks 1 to 3 to every server of rack 0."""
     names = [server["name"] for server in lab.engine.emulation_network(spec(wiring_type))["servers"]]
     receivers, senders = names[:SERVERS_OF_RACK], names[SERVERS_OF_RACK:]
     expected = TESTBED[wiring_type] / TIME_SCALE * lab.brevity
@@ -103,8 +104,8 @@ def measure(lab: Lab) -> Outcome:
 
 
 def rows(tails: dict[int, Sequence[float | None]], crossed: dict[int, float]) -> list[Row]:
-    """Rows for the tails by type and seed, in seconds of the testbed, and for the share that
-    crossed aggregation switches, in per cent."""
+    """Rows for the tails by type and seed, in seconds of the testbed, and for the share of traffic
+    that crossed aggregation switches, in per cent."""
     means = {item: _mean(tails[item]) for item in TYPES}
     of = [("testbed", TESTBED), ("simulator", SIMULATOR)]
     matches = [
@@ -125,8 +126,8 @@ def rows(tails: dict[int, Sequence[float | None]], crossed: dict[int, float]) ->
     matches += [
         Row(f"Type 0 over type 1, {name}", "times", paper[0] / paper[1], ratio, *RATIOS, 0.1, TCP) for name, paper in of
     ]
-    # The share of the three sending racks that do not share a ToR with the fourth; the counters
-    # include headers and acknowledgements.
+    # The share of senders that share no ToR with the receivers; counters include headers and
+    # acknowledgements.
     shares = {0: (97.0, 103.0), 1: (30.0, 37.0)}
     return matches + [
         Row(f"Type {item}, of the data over aggregation switches", "%", None, crossed[item], *shares[item])
@@ -135,12 +136,13 @@ def rows(tails: dict[int, Sequence[float | None]], crossed: dict[int, float]) ->
 
 
 def tail_secs(measured: Measured, brevity: float) -> float | None:
-    """From the first flow's start to the last one's end, as of the testbed."""
+    """Time from the first flow's start to the last one's end, scaled to the testbed."""
     return None if measured.end_secs is None else measured.end_secs * TIME_SCALE / brevity
 
 
 def crossing(measured: Measured) -> float:
-    """In per cent of what rack 0 received, what aggregation switches sent down to its ToRs."""
+    """Traffic that aggregation switches sent down to rack 0's ToRs, in per cent of what rack 0
+    received."""
     links, carried = measured.network["links"], measured.report["per_link"]
     receivers = set(measured.network["servers"]["id"][:SERVERS_OF_RACK])
     ends = list(zip(links["a"], links["b"], strict=True))
@@ -152,7 +154,7 @@ def crossing(measured: Measured) -> float:
 
 
 def over(name: str, measured: Measured, brevity: float) -> Json:
-    """The per cent of ended flows over time."""
+    """The percentage of ended flows over time, as a line."""
     ends = np.sort(measured.ends_secs)
     done = ends[np.isfinite(ends)] * TIME_SCALE / brevity
     shares = 100 * np.arange(1, done.size + 1) / ends.size
@@ -160,7 +162,7 @@ def over(name: str, measured: Measured, brevity: float) -> Json:
 
 
 def points(name: str, secs: dict[int, float]) -> Json:
-    """The ends of all flows, measured by others."""
+    """Points for the ends of all flows, as measured by others."""
     return line(name, sorted(secs.values()), [100.0] * len(secs), paper=True)
 
 

@@ -22,11 +22,11 @@ from cubeyard.kit.errors import ProblemError
 Json = dict[str, Any]
 
 ANSWER_SECS = 20.0
-"""For an answer that should come: more than any service takes, on a busy machine too."""
+"""Time limit for an expected answer: more than any service needs, even on a busy machine."""
 SILENCE_SECS = 5.0
-"""A fabric that sends no frame for so long has gone."""
+"""A fabric that sends no frame for this long is gone."""
 WAIT_SECS = 0.03
-"""A frame that comes sooner was there already: there are ten a second."""
+"""A frame that arrives sooner was already waiting, since there are ten per second."""
 END_SECS = 10.0
 
 
@@ -40,19 +40,19 @@ class Answer:
 
 @dataclass
 class Watched:
-    """The fabric's counters over an interval."""
+    """The fabric's counters over some time."""
 
     secs: float
     links: list[tuple[int, int]]
-    """[link] Bytes, from its end a to b and back."""
+    """[link] Bytes from its end a to b, and back."""
     packets: list[tuple[int, int]]
     cpu: list[float]
-    """[server] Mean share of a core of the server's process."""
+    """[server] Mean CPU share of a core of the server's process."""
 
 
 class Talk:
-    """Calls and frames of one run. Everything raises FabricError or FabricGoneError when the run
-    ends meanwhile."""
+    """Calls and frames of one run. All methods raise FabricError or FabricGoneError if the run ends
+    meanwhile."""
 
     def __init__(self, place: Path | Remote, run_id: str, network: Network) -> None:
         self.network = network
@@ -107,7 +107,7 @@ class Talk:
         return links + [(other, item) for item, other in links]
 
     def ask(self, server: int, service: str, message: str) -> str:
-        """One message, one answer. Raises a 503 for an answer that is an error."""
+        """Sends a message and returns its answer. Raises a 503 if the answer is an error."""
         self.tell(server, service, message)
         (answer,) = self.answers(service, 1)
         if answer.text.startswith("error"):
@@ -140,7 +140,7 @@ class Talk:
         return Watched(at_secs - began, *pairs, means)
 
     def rows(self, server: int, section: str) -> list[list[Any]]:
-        """A section of a server's state."""
+        """The rows of a section of a server's state."""
         sections = self._calls.call("inspect", run=self.run_id, server=server)["sections"]
         return next(item["rows"] for item in sections if item["name"] == section)
 
@@ -155,13 +155,13 @@ class Talk:
         fabric on another machine."""
         if isinstance(self._place, Remote):
             raise ProblemError(503, "cannot-measure", "The fabric is on another machine: measure on its own.")
-        # Its name, in brackets, may hold anything; the two times are the twelfth and thirteenth
-        # word behind it.
+        # The name in parentheses can contain anything. After it, the two times are the twelfth and
+        # thirteenth word.
         user, system = Path(f"/proc/{self._calls.pid}/stat").read_text().rpartition(")")[2].split()[11:13]
         return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
     def chip_socket(self, server: int) -> Path:
-        """Where programs find the chip of a server."""
+        """The path at which programs find the chip of a server."""
         runs = self._calls.call("runs")["runs"]
         mounts = [
             item["mount"]
@@ -175,7 +175,8 @@ class Talk:
         return Path(mounts[0]) / "chip.sock"
 
     def hops_sent(self, services: Iterable[str]) -> dict[str, dict[tuple[int, int], int]]:
-        """By service: the packets that went from a server to its neighbour, since the run began."""
+        """Packets that each server has sent to each neighbour since the start of the run, by
+        service."""
         result: dict[str, dict[tuple[int, int], int]] = {service: {} for service in services}
         for server in self.network.servers:
             for service, port, _, packets, _ in self.rows(server, "service-links"):
@@ -190,8 +191,8 @@ class Talk:
         return next((row[3] for row in rows if (row[0], row[2]) == (service, name)), 0)
 
     def _catch_up(self) -> None:
-        """Leave out the frames that came while nobody read them: the next one is then waited
-        for."""
+        """Skips the frames that arrived while nobody read them, so that the next frame is a new
+        one."""
         waited = 0.0
         while waited < WAIT_SECS:
             request = time.monotonic()
@@ -213,7 +214,7 @@ def _said(frame: Json) -> Iterable[tuple[str, Answer]]:
 
 
 class Talking:
-    """A talk under way."""
+    """A talk that runs in a thread."""
 
     def __init__(self, talk: Callable[[Talk], None], begin: Callable[[], Talk]) -> None:
         self._talk = talk
@@ -233,8 +234,8 @@ class Talking:
         return self._done.is_set()
 
     def end(self) -> None:
-        """Wait for the thread, whose calls fail once the run is gone. Raises what a talk raised
-        that was not over by itself."""
+        """Waits for the thread, whose calls fail once the run is gone. Raises the talk's exception,
+        unless it is only that failure."""
         if self._thread is not None:
             self._thread.join(END_SECS)
         if self._error is not None and not isinstance(self._error, FabricError | FabricGoneError):
@@ -254,5 +255,5 @@ class Talking:
 
 
 def newer(after: dict[tuple[int, int], int], before: dict[tuple[int, int], int]) -> dict[tuple[int, int], int]:
-    """Packets by hop that were counted in between; hops without any are left out."""
+    """The increase of packets by hop between two readings, without hops that have none."""
     return {hop: count - before.get(hop, 0) for hop, count in after.items() if count > before.get(hop, 0)}

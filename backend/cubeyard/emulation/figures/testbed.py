@@ -16,12 +16,12 @@ Json = dict[str, Any]
 BCUBE: Json = {"family": "bcube", "n": 4, "k": 1}
 TREE: Json = {"family": "tree", "edge_ports": 4, "root_ports": 4, "servers": 16}
 MTU = 9000
-"""As in all experiments of §7.5."""
+"""MTU of all experiments of §7.5."""
 LINK_BITS_PER_SEC = 100e6
 PAPER_LINK_BITS_PER_SEC = 1e9
 SCALE = PAPER_LINK_BITS_PER_SEC / LINK_BITS_PER_SEC
 DATA_SCALE = 100
-"""The data shrinks by more than the rate does: so it is time that runs faster."""
+"""The data is scaled down more than the rate, so that time runs faster."""
 TIME_SCALE = DATA_SCALE / SCALE
 GB = 2**30
 TIMERS: Json = {"adapt_secs": 10.0 / TIME_SCALE}
@@ -43,8 +43,8 @@ def transfer(
     brevity: float,
     **emulation: Any,
 ) -> Trial:
-    """Send that many of the testbed's gigabytes in every flow, until all have arrived.
-    `expect_secs` is of the testbed."""
+    """A trial in which every flow sends this many of the testbed's gigabytes, until all data has
+    arrived. `expect_secs` is in the testbed's time."""
     expected = expect_secs / TIME_SCALE * brevity
     settings: Json = {
         "flow_bytes": round(gigabytes * GB / DATA_SCALE * brevity),
@@ -59,16 +59,17 @@ def transfer(
 
 
 def all_to_all(name: str, spec: Json, brevity: float, gigabytes: float = 10.0) -> Trial:
-    """Each server sends that much, an equal part to each of the fifteen others."""
+    """A trial in which each server sends this much data, in equal parts to each of the fifteen
+    others."""
     expect_secs = (114.0 if spec["family"] == "bcube" else 332.0) * gigabytes / 10.0
     return transfer(name, spec, {"kind": "all-to-all"}, gigabytes / 15, expect_secs, brevity)
 
 
 def paper_gbps(bits_per_sec: float) -> float:
-    """As of the testbed's links, in Gb/s."""
+    """A rate in Gb/s, scaled to the testbed's links."""
     return bits_per_sec * SCALE / 1e9
 
 
 def paper_secs(secs: float, brevity: float) -> float:
-    """As of the testbed's rates and data."""
+    """A duration in seconds, scaled to the testbed's rates and data."""
     return secs * TIME_SCALE / brevity

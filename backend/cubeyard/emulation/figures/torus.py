@@ -1,5 +1,5 @@
-"""Common parts of figures of a torus's services: the network, and the paper's experiments as talks
-with its servers. `[camcube §3]`"""
+"""Common parts of figures about services of a torus: the network, and the paper's experiments as
+talks with its servers. `[camcube §3]`"""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from cubeyard.kit.errors import ProblemError
 
 Json = dict[str, Any]
 Hops = dict[tuple[int, int], int]
-"""Packets from a server to its neighbour."""
+"""Number of packets from a server to its neighbour."""
 
 TESTBED = 3
 """Servers along each axis of the paper's testbed. `[camcube §6]`"""
 SIMULATED = 20
 LINK_BITS_PER_SEC = 20e6
 FLOW_BITS_PER_SEC = 2e5
-"""The rate of the session's only application flow: negligible compared with the services."""
+"""Rate of the session's only application flow: negligible compared with the services."""
 WIRE_BYTES = 14 + 28 + 16
-"""Headers of Ethernet, IPv4, UDP and the services before a payload."""
+"""Length of the headers of Ethernet, IPv4, UDP and the services before a payload."""
 JOIN_SECS = 0.4
-"""Joins cross the torus in milliseconds."""
+"""Time to wait for joins, which cross the torus in milliseconds."""
 STRESS = (
     "links used",
     "packets sent",
@@ -45,7 +45,7 @@ def torus(side: int) -> Json:
 
 
 def key(side: int, server: int) -> str:
-    """A server's coordinate, as messages have it."""
+    """A server's coordinate in the format of messages."""
     return f"{server // side**2},{server // side % side},{server % side}"
 
 
@@ -85,8 +85,8 @@ class Stress:
 
 
 def aggregate(talk: Talk, side: int, job: int, mode: str) -> tuple[Hops, str]:
-    """Every server sends one pair to server 0, with one key for all or one each; the packets on
-    links, and what server 0 has then."""
+    """Every server sends one pair to server 0, with one key for all servers or one key each.
+    Returns the packets on links, and what server 0 has received."""
     before = talk.hops_sent(["aggregation"])["aggregation"]
     for server in talk.network.servers:
         word = "pair" if mode == "full" else f"pair{server}"
@@ -111,17 +111,17 @@ class Flood:
 
     packets: int
     links: float
-    """Throughput in links' rates."""
+    """Throughput in units of a link's rate."""
     hops: Hops = field(default_factory=dict)
-    """Packets on each link for it, if requested."""
+    """Packets on each link that the flood caused, if requested."""
 
     @property
     def carried(self) -> int:
         return sum(self.hops.values())
 
     def lost(self, ends: tuple[int, int]) -> tuple[int, int]:
-        """Packets that got to a server and went no further, and of them those where more than one
-        link brings some."""
+        """Packets that reached a server and went no further; and those of them at servers where
+        more than one link brings packets."""
         arrived: dict[int, list[int]] = {}
         for (_, to), packets in self.hops.items():
             arrived.setdefault(to, []).append(packets)
@@ -134,8 +134,8 @@ class Flood:
 
 
 def flood(talk: Talk, side: int, to: int, mode: str, millis: int, payload: int, *, count: bool = False) -> Flood:
-    """Server 0 sends to another one as fast as links take it. `count`: with the packets that links
-    carried."""
+    """Server 0 sends to another server as fast as its links accept packets. `count`: whether to
+    count the packets on links."""
     before = talk.hops_sent(["benchmark"])["benchmark"] if count else {}
     talk.tell(0, "benchmark", f"flood {key(side, to)} {mode} {millis} {payload}")
     (answer,) = talk.answers("benchmark", 1)
@@ -149,7 +149,8 @@ def flood(talk: Talk, side: int, to: int, mode: str, millis: int, payload: int, 
 
 
 def join(talk: Talk, side: int, group: int, root: int, members: list[int], verb: str) -> set[tuple[int, int]]:
-    """The edges, child and parent, of the tree that joins leave behind: the hops that they took."""
+    """The edges (child, parent) of the tree that joins create, which are the hops that they
+    took."""
     before = talk.hops_sent(["distribution"])["distribution"]
     for member in members:
         talk.tell(member, "distribution", f"{verb} {group} {key(side, root)}")
@@ -159,7 +160,7 @@ def join(talk: Talk, side: int, group: int, root: int, members: list[int], verb:
 
 @dataclass(frozen=True)
 class Members:
-    """A drawn root and the servers that join, in a drawn order."""
+    """A random root, and the servers that join, in random order."""
 
     share: float
     root: int
@@ -174,7 +175,7 @@ class Members:
 
 
 def look_up(talk: Talk, server_keys: list[tuple[int, str]], how: str = "") -> list[int]:
-    """Hops of lookups, all sent before the first is waited for."""
+    """Number of hops of lookups, all of which are sent before waiting for the first answer."""
     for server, name in server_keys:
         talk.tell(server, "cache", f"hops {name} {how}".rstrip())
     answers = talk.answers("cache", len(server_keys))
@@ -185,7 +186,7 @@ def look_up(talk: Talk, server_keys: list[tuple[int, str]], how: str = "") -> li
 
 
 def store(talk: Talk, names: list[str]) -> None:
-    """Values for these keys, by way of any server."""
+    """Stores values for these keys, through any server."""
     servers = list(talk.network.servers)
     for at, name in enumerate(names):
         talk.tell(servers[at % len(servers)], "cache", f"set {name} value")
@@ -193,7 +194,7 @@ def store(talk: Talk, names: list[str]) -> None:
 
 
 def at_paper_size(lab: Lab, figure: str, seeds: int = 1) -> Json:
-    """The flow engine's own figure, of 8,000 servers."""
+    """The flow engine's own figure, with 8,000 servers."""
     return orjson.loads(lab.engine.figure_json(figure, seeds))
 
 
@@ -203,28 +204,29 @@ def at_this_size(lab: Lab, figure: str, side: int, seeds: int = 3) -> Json:
 
 
 def value(document: Json, name: str) -> float:
-    """A row's own value."""
+    """The value of the row with this name."""
     return next(row["ours"] for row in document["rows"] if row["name"] == name)
 
 
 SEEDS = 20
-"""Seeds of the models whose spread gives the bands."""
+"""Number of the models' seeds, whose spread gives the bands."""
 MODEL_SEED = 1000
 """First seed of the models, which differs from that of the measurement."""
 SPREAD = 3.0
-"""Deviations over seeds on either side of their mean."""
+"""Width of a band on each side of the mean, in standard deviations over seeds."""
 
 
 def spread(values: Iterable[float], others: Iterable[float] | None = None) -> tuple[float, float]:
-    """The band of what a model gives for several seeds; with `others`, from one model's lower end
-    to the other's upper end."""
+    """The band of a model's results for several seeds; with `others`, from the lower end of one
+    model to the upper end of the other."""
     of, to = list(values), list(values if others is None else others)
     return mean(of) - SPREAD * pstdev(of), mean(to) + SPREAD * pstdev(to)
 
 
 @dataclass(frozen=True)
 class LookedUp:
-    """Lookups by the model: hops of each, by the routing service and by the cache service."""
+    """The model's results for lookups: hops of each, by the routing service and by the cache
+    service."""
 
     base: list[int]
     own: list[int]
@@ -237,8 +239,8 @@ class LookedUp:
 def looked_up(
     lab: Lab, side: int, lookups: int, *, keys: int, exponent: float, batch: int, first_way: bool
 ) -> list[LookedUp]:
-    """By the model, for each seed; `first_way`: packets take the first of several links, as they do
-    where all are free."""
+    """The model's results for each seed. `first_way`: packets take the first of several links, as
+    they do if all are free."""
 
     def of(seed: int) -> LookedUp:
         question = {
@@ -254,8 +256,8 @@ def looked_up(
 
 
 def within(name: str, unit: str, ours: float, first: list[float], drawn: list[float], why: str) -> Row:
-    """A number whose band is the model's spread: packets take the first of several links, or
-    another one where that is taken."""
+    """A number whose band is the model's spread: between packets that always take the first of
+    several links, and packets that take a random one because the first is busy."""
     low, high = spread(first)
     if mean(drawn) != mean(first):
         ends = (*spread(drawn), low, high)
@@ -272,14 +274,14 @@ def within(name: str, unit: str, ours: float, first: list[float], drawn: list[fl
 
 @dataclass(frozen=True)
 class Joined:
-    """Trees of the same joins by the model, as links of each."""
+    """The model's results for trees of the same joins: links of each tree."""
 
     own: list[int]
     base: list[int]
 
     @property
     def saved(self) -> float:
-        """The share of links that the service's own protocol saves, the mean of the trees."""
+        """Share of links that the service's own protocol saves, as mean over the trees."""
         return mean(1 - own / base for own, base in zip(self.own, self.base, strict=True))
 
     @property
@@ -288,8 +290,8 @@ class Joined:
 
 
 def joined(lab: Lab, side: int, drawn: list[Members]) -> tuple[Joined, list[Joined]]:
-    """Trees of these joins by the model: the base's joins take the first of several links, and
-    drawn ones, over seeds."""
+    """The model's trees for these joins: for the base, joins take the first of several links; for
+    the others, random ones, with several seeds."""
     request = [
         {"root": item.root, "members": item.members, "seed": seed * len(drawn) + at}
         for seed in range(SEEDS)
@@ -305,13 +307,13 @@ def joined(lab: Lab, side: int, drawn: list[Members]) -> tuple[Joined, list[Join
 
 
 def around(first: float, drawn: list[float]) -> list[float]:
-    """The exact value for first links, plus the deviations caused by drawing links: some are busy
-    with another join and skipped."""
+    """The exact value for first links, plus the deviations of random links: joins skip links that
+    are busy with another join."""
     return [first + item - mean(drawn) for item in drawn]
 
 
 def told(name: str, unit: str, ours: float | None, low: float, high: float, why: str) -> Row:
-    """A number of which the paper has none at this size."""
+    """A number that the paper does not have for this size."""
     return Row(name, unit, None, ours, low, high, reason=why)
 
 
@@ -321,6 +323,6 @@ def lines_of(document: Json, what: str) -> list[Json]:
 
 
 def cumulative(name: str, values: list[float]) -> Json:
-    """The share of values up to each."""
+    """The share of values up to each value."""
     ordered = sorted(values)
     return line(name, ordered, [(at + 1) / len(ordered) for at in range(len(ordered))])

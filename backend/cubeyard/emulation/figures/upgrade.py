@@ -1,4 +1,4 @@
-"""Servers get a second port while flows run: throughput before and after, and losses.
+"""Servers get a second port while flows run: throughput before and after, and lost packets.
 `[subways §4.3]`"""
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ COMMON: Json = {"family": "subways", "type": 1, "l": 4, "clusters": 2, "aggs_per
 BEFORE: Json = {**COMMON, "p": 1, "q": 2}
 AFTER: Json = {**COMMON, "p": 2, "q": 4}
 PAIRS = (("0.0.0", "1.0.0"), ("0.2.0", "1.2.0"))
-"""Pairs of a rack's server and a server of the other loop. No link above the servers is full,
+"""Pairs of a server of a rack and a server of the other loop. No link above the servers is full
 before or after the upgrade."""
 LINK_BITS_PER_SEC = 20e6
 CONNECTIONS = 16
-"""Connections per pair, so that each of its ports gets some of them."""
+"""Connections per pair; enough that each port gets some of them."""
 SECONDS = 16.0
 LEAST_SECONDS = 12.0
 STEP_SECS = 0.25

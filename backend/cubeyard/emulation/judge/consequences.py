@@ -1,10 +1,10 @@
 """The consequences of each fault: when it was detected, which flows moved, and when the goodput
 recovered.
 
-An event belongs to one fault that was active and on the event's path: the latest, or the earliest
-where each of them alone cuts what the event reports. So events of a pulled cable do not count as
-detection of a slower link next to it, a server that died is not detected by its switch that was
-switched off before, and a fault of a part that was already down is not detected at all. [ours]
+An event is assigned to one active fault on the event's path: the latest one, or the earliest if
+each of them alone explains the event. So an event about a pulled cable is not assigned to a slower
+link next to it, and an event about a switch that was turned off is not assigned to a server that
+died later. A fault of a part that was already down has no detection. [ours]
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ from cubeyard.experiments.fault_kinds import KINDS
 
 Json = dict[str, Any]
 Element = tuple[str, int]
-"""`node` or `link`, and its id."""
+"""Kind of an element, `node` or `link`, and its id."""
 
 WATCHED_SECS = 30.0
-"""An event later than this after a fault is not counted as its consequence."""
+"""Events later than this after a fault are not counted as its consequences."""
 BACK_SHARE = 0.95
 MOVE = "path-switched"
 
 
 @dataclass
 class _Struck:
-    """An injected fault and the events that belong to it."""
+    """An injected fault with the events assigned to it."""
 
     at_nanos: int
     until_nanos: float
-    """When it ended; infinite if it did not."""
+    """When the fault ended; infinite if it did not."""
     carries: bool
     nodes: frozenset[int]
     elements: frozenset[Element]
     links: frozenset[int]
-    """Every link that carries nothing or less; a struck node's links too."""
+    """All links with no or less capacity, including the links of an affected node."""
     already_down: bool = False
     detected: list[int] = field(default_factory=list)
     moved: list[int] = field(default_factory=list)
@@ -51,20 +51,20 @@ class _Struck:
 
 @dataclass(frozen=True)
 class _Notice:
-    """An event that may be a consequence, with what it is about."""
+    """An event that may be a consequence of a fault, with the elements that it concerns."""
 
     at_nanos: int
     reporter: int | None
     elements: frozenset[Element]
     failure: bool
-    """It reports that something carries nothing, not merely less."""
+    """Whether it reports a failure, and not just less capacity."""
     kind: str
     one_way: bool = False
-    """Everything that it is about is on one way: no part of it can be missing."""
+    """Whether all its elements are on one path, so that each of them alone can explain it."""
 
 
 class _Map:
-    """Which links and nodes are between others."""
+    """Finds the links and nodes between others."""
 
     def __init__(self, network: Network) -> None:
         self._network = network
@@ -100,7 +100,7 @@ class _Map:
         )
 
     def hop(self, near: int, far: int, first: int | None = None) -> Iterator[Element]:
-        """Links and switches between two neighbours; `first` is the link at `near`."""
+        """The links and switches between two neighbours. `first` is the link at `near`."""
         for link in self._near.get(near, {}).get(far, ()):
             yield "link", link
         for node in self._near.get(near, {}).keys() & self._near.get(far, {}).keys() & self._network.switches.keys():
@@ -117,7 +117,8 @@ class _Map:
         return self._paths[key]
 
     def notice(self, event: Json) -> _Notice | None:
-        """An event of neighbours as a notice; None if it has no time or is no failure."""
+        """Converts an event about neighbours to a notice; None if it has no time or is no
+        failure."""
         kind, at, reporter = event["kind"], event["at_nanos"], event.get("server")
         if at is None or reporter is None:
             return None
@@ -139,7 +140,8 @@ class _Map:
 
 
 class Consequences:
-    """All faults in one pass over the events: an hour of a flapping cable has thousands."""
+    """Assigns events to faults in one pass, since an hour of a flapping cable has thousands of
+    events."""
 
     def __init__(self, recorder: Recorder, faults: Sequence[Json]) -> None:
         quiet = recorder.quiet
@@ -149,7 +151,7 @@ class Consequences:
         self._faults = list(faults)
         self._struck = [self._map.struck(fault) for fault in self._faults]
         self.unexplained = 0
-        """Neighbours that were declared dead without a fault, in the measured time."""
+        """How often a neighbour was declared dead without a fault, in the measured time."""
         self._attribute(recorder)
 
     def documents(self) -> list[Json]:
@@ -161,7 +163,7 @@ class Consequences:
         notices += [
             _Notice(move.at_nanos, move.server, self._map.path(move.path), move.reason == "failure", MOVE)
             for move in recorder.events.moves
-            # A flow goes back when a fault ends: that is no consequence of it.
+            # When a fault ends, flows move back; this is no consequence of the fault.
             if move.reason != "recovery"
         ]
         coming = deque(sorted(self._struck, key=lambda struck: struck.at_nanos))
@@ -175,7 +177,7 @@ class Consequences:
             recent = self._begun(struck, recent)
 
     def _begun(self, struck: _Struck, recent: list[_Struck]) -> list[_Struck]:
-        """Add a fault that begins, and drop faults that ended long ago."""
+        """Adds a fault that begins, and drops faults that ended long ago."""
         active = [fault for fault in recent if fault.until_nanos > struck.at_nanos and not fault.carries]
         down = frozenset[int]().union(*(fault.links for fault in active))
         struck.already_down = bool(struck.links) and struck.links <= down
@@ -184,7 +186,7 @@ class Consequences:
 
     @staticmethod
     def _explained(notice: _Notice, recent: list[_Struck]) -> bool:
-        """Give a notice to its fault. False if no fault, active or ended, explains it."""
+        """Assigns a notice to its fault. Returns False if no recent fault explains it."""
         on_path = [
             struck
             for struck in recent
@@ -197,7 +199,7 @@ class Consequences:
             and notice.reporter not in struck.nodes
             and not struck.already_down
         ]
-        # A link that still carries something is blamed last for one that carries nothing.
+        # Prefer faults of links with no capacity to faults of links with some.
         whole = [struck for struck in active if not struck.carries]
         blamed = (whole or active) if notice.failure else active
         if blamed:
@@ -224,10 +226,10 @@ class Consequences:
         }
 
     def _back(self, started_secs: float, detected_secs: float) -> float | None:
-        """Seconds until the goodput was nearly as before; not before the detection."""
+        """Seconds until the goodput had almost recovered, but not before the detection."""
         if self._enough is None:
             return None
-        # A point of the series is a mean over a second: that second has to begin after the fault.
+        # A point of the series is the mean of a second, which must begin after the fault.
         from_secs = started_secs + max(1.0, detected_secs)
         for at_secs, goodput, _ in self._series[bisect_right(self._series, (from_secs, inf)) :]:
             if goodput >= self._enough:

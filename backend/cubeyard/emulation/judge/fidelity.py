@@ -19,35 +19,35 @@ Cause = Literal["none", "paths", "tcp", "machine", "neighbours", "unknown"]
 Advice = Literal["fair-queues", "less-work"]
 
 GOOD_SHARE = 0.95
-"""The share of the achievable goodput (the ideal without headers) from which nothing counts as
-missing."""
+"""From this share of the achievable goodput (the ideal without headers), the goodput counts as
+complete."""
 MORE_THAN_FAIR = 1.03
-"""Above it goodput passes the sum of max-min fair shares by more than measuring explains: TCP does
-not share so."""
+"""Above this, goodput exceeds the sum of max-min fair shares by more than errors of measurement:
+then TCP does not share fairly."""
 GOOD_ABT_SHARE = 0.75
-"""The share of the predicted ABT without headers: TCP alone leaves its slowest flow up to a fifth
-below its fair share. [measured]"""
+"""Required share of the predicted ABT without headers. TCP alone leaves its slowest flow up to a
+fifth below its fair share. [measured]"""
 BUSY_CPU = 0.90
 """The share of all cores above which the machine can be the limit."""
 OWN_CPU = 0.4
-"""Share of all cores: above it, slower links or fewer flows leave the run less work. [measured]"""
+"""Share of all cores. Above it, slower links or fewer flows would help. [measured]"""
 LATE_TICKS = 0.1
-"""Share of all ticks: the fabric reads counters ten times a second, a sample of how long processes
-wait for a processor."""
+"""Limit for the share of late ticks. The fabric reads counters ten times per second, which samples
+how long processes wait for a processor."""
 LONG_WAIT_SECS = 0.01
-"""For a processor, each time, on average: as long as a full queue of a 100 Mb/s link."""
+"""Limit for the average wait for a processor: the time of a full queue of a 100 Mb/s link."""
 OTHER_PATHS = "flows took other paths than predicted."
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """One pair alone, before the workload."""
+    """The measurement of a single pair before the workload."""
 
     source: str
     destination: str
     goodput_bits_per_sec: float
     ideal_bits_per_sec: float
-    """One link's rate: one connection takes one path."""
+    """Rate of one link, since one connection takes one path."""
 
     @property
     def share(self) -> float:
@@ -59,17 +59,17 @@ class Calibration:
 
 @dataclass(frozen=True)
 class OverPaths:
-    """The measurement relative to max-min fair rates over the flows' actual paths, without
+    """The measurement compared with max-min fair rates over the flows' actual paths, without
     headers."""
 
     goodput_bits_per_sec: float
     abt_bits_per_sec: float
     goodput_share: float
-    """The measured goodput as a share of that goodput."""
+    """Measured goodput relative to that of the fair rates."""
     abt_share: float
-    """The measured ABT as a share of that ABT."""
+    """Measured ABT relative to that of the fair rates."""
     least_flow_share: float
-    """The smallest share of its fair rate that any flow reached."""
+    """Smallest ratio of a flow's rate to its fair rate."""
     median_flow_share: float
 
     def document(self) -> Json:
@@ -81,38 +81,38 @@ class Observed:
     """The inputs of a verdict, all from the time before the first fault."""
 
     achieved_over_ideal: float | None
-    """Goodput by the ideal with headers; None if nothing was measured."""
+    """Goodput relative to the ideal with headers; None if nothing was measured."""
     cpu: float | None
     """Share of all cores in use."""
     header_efficiency: float
     stalled_flows: int = 0
     abt_over_predicted: float | None = None
-    """Measured ABT by the plan's prediction without headers; None where flows are not held to
-    it."""
+    """Measured ABT relative to the plan's prediction without headers; None if flows have no
+    expected rate."""
     own_cpu: float | None = None
-    """Share of all cores that this run used, the kernel's networking included."""
+    """Share of all cores that this run used, including the kernel's networking."""
     over_paths: OverPaths | None = None
     short_flows_share: float = 0.0
-    """The share of flows that end before TCP has left slow start, for which no rate is expected."""
+    """Share of flows that end before TCP has left slow start, and thus have no expected rate."""
     over_before: bool = False
-    """All flows that a rate is held to had ended before anything was counted."""
+    """Whether all flows with an expected rate had ended before anything was counted."""
 
     wait: bool = False
-    """No rate is held to clients that wait for each response."""
+    """Whether clients wait for each response, so that they have no expected rate."""
     deaths: int = 0
     """How often a neighbour was declared dead without a fault."""
     late_ticks: float = 0.0
-    """Share of the ticks that came more than half a tick late."""
+    """Share of the ticks that were more than half a tick late."""
     wait_secs: float | None = None
-    """Mean wait of the run's processes for a processor; None if it is not known."""
+    """Mean wait of the run's processes for a processor; None if it is unknown."""
     backlog_drops: int = 0
-    """Packets that the kernel dropped because it was behind with its work."""
+    """Packets that the kernel dropped because a processor was behind with its work."""
     fair_queues: bool = False
-    """Queues are fair already."""
+    """Whether queues are already fair."""
 
     @property
     def delays(self) -> str:
-        """The delays of the run on this machine, in words; empty without any."""
+        """How this machine delayed the run, in words; empty if it did not."""
         parts = []
         if self.late_ticks >= LATE_TICKS:
             parts.append(f"{self.late_ticks:.0%} of its ticks were late")
@@ -132,7 +132,7 @@ class Observed:
 
 
 def judge(calibration: Calibration | None, observed: Observed) -> Json:
-    """The verdict with its reason and its cause, and the numbers that they are made of."""
+    """The verdict with its reason and cause, and the numbers behind it."""
     verdict, cause, reason = _verdict(calibration, observed)
     reason += _left_out(observed)
     advice = _advice(cause, observed)
@@ -203,8 +203,8 @@ def _why_nothing(seen: Observed) -> str:
 
 
 def _left_out(seen: Observed) -> str:
-    """Transfers that end before TCP has left slow start show nothing about the network or the
-    machine."""
+    """A sentence about flows that were left out: flows that end before TCP has left slow start show
+    nothing about the network or the machine."""
     if seen.short_flows_share == 0.0:
         return ""
     return f" Left out are {seen.short_flows_share:.0%} of the flows: they end before TCP has reached its rate."
@@ -216,7 +216,7 @@ def _cpu(seen: Observed) -> str:
 
 
 def _whole(seen: Observed, words: str) -> tuple[Verdict, Cause, str]:
-    """Goodput lacks nothing: the slowest flow may."""
+    """The verdict for complete goodput; the slowest flow may still lack some."""
     abt = seen.abt_over_predicted
     if abt is None or abt >= GOOD_ABT_SHARE:
         more = "more than fair shares add up to, because TCP gives more to flows with shorter paths."
@@ -234,12 +234,13 @@ def _whole(seen: Observed, words: str) -> tuple[Verdict, Cause, str]:
 
 
 def _busy_but(seen: Observed) -> str:
-    """A host that others keep busy is not the limit of flows that reach their rates."""
+    """A sentence for a busy host whose flows reach their rates: then the host was not the limit."""
     return " The host was busy then, but it was not the limit." if seen.busy else ""
 
 
 def _why_missing(calibration: Calibration | None, seen: Observed, words: str) -> tuple[Verdict, Cause, str]:
-    """A pair measured alone shows whether the network or the machine lost it."""
+    """The verdict for missing goodput: the single-pair baseline shows whether the network or the
+    machine was the limit."""
     paths = seen.over_paths
     if paths is not None and paths.goodput_share >= GOOD_SHARE and paths.abt_share >= GOOD_ABT_SHARE:
         of_paths = f"{words}, and {paths.goodput_share:.0%} of what the paths taken allow"

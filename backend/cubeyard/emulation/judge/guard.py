@@ -1,4 +1,4 @@
-"""The hypotheses of a session, watched tick by tick from the first fault on."""
+"""Checks the hypotheses of a session in every tick, from the first fault on."""
 
 from __future__ import annotations
 
@@ -23,47 +23,48 @@ NAMES = {
 }
 
 DELAYED_SHARE = 0.9
-"""From this share of a violation on, the machine may have caused it."""
+"""If this machine delayed the run in at least this share of a violation, it may have caused the
+violation."""
 
 
 @dataclass(frozen=True)
 class Struck:
-    """The planned faults that happened, in words for verdicts."""
+    """Which planned faults happened, in words for verdicts."""
 
     any: bool = False
-    """Whether a fault was injected, or an upgrade began."""
+    """Whether a fault was injected or an upgrade began."""
     missing: tuple[str, ...] = ()
     """Faults that were planned and not injected, and an upgrade that was not finished."""
     off_schedule: tuple[str, ...] = ()
-    """Faults that began or ended otherwise than planned."""
+    """Faults that did not begin or end as planned."""
     cut_short: bool = False
-    """The end of the run cut a fault short, or one could not be recovered."""
+    """Whether the end of the run shortened a fault, or a fault could not be recovered."""
     overran_at_secs: float = inf
-    """From then on a fault lasted longer than planned."""
+    """From this time on, a fault lasted longer than planned."""
     host_limited: str = ""
     """Why this machine limited the run before the first fault; empty if it did not."""
 
 
 class Guard:
-    """Reports when the hypothesis has been broken for longer than it forgives."""
+    """Checks one hypothesis, and reports when a violation has lasted too long."""
 
     def __init__(self, hypothesis: Hypothesis | None) -> None:
         self.hypothesis = hypothesis
         self._watched_secs = self._broken_secs = self._delayed_secs = self._foreseen_secs = 0.0
         self._before = Reading(0.0, 0.0, 0)
-        """The rates of all readings from before the first fault, added up."""
+        """Sum of all readings before the first fault."""
         self._before_count = 0
         self.violations = 0
         self.worst: float | None = None
         self.broken_at_secs: float | None = None
         self.delayed = 0.0
-        """Share of the lasting violation in which this machine delayed the run, unless the model
-        expected the violation."""
+        """Share of the lasting violation in which this machine delayed the run, excluding times in
+        which the model expected the violation."""
         self.foreseen = 0.0
-        """Share of the lasting violation that the model expected."""
+        """Share of the lasting violation in which the model expected it."""
 
     def before(self, reading: Reading) -> None:
-        """Adds a reading from before the first fault, for the baseline of shares."""
+        """Adds a reading before the first fault, for the baseline."""
         had = self._before
         self._before = Reading(
             had.goodput_bits_per_sec + reading.goodput_bits_per_sec,
@@ -73,7 +74,7 @@ class Guard:
         self._before_count += 1
 
     def value(self, reading: Reading) -> float | None:
-        """The metric now; None while a share has nothing to be of."""
+        """The current value of the metric; None if it is a share of an empty baseline."""
         assert self.hypothesis is not None
         metric = self.hypothesis.metric
         if metric == "stalled-flows":
@@ -98,12 +99,12 @@ class Guard:
         *,
         struck: bool = True,
     ) -> bool:
-        """Whether the run ends now. `delayed` is the share of this reading in which the machine
-        delayed the run.
+        """Checks a reading; returns whether the run must end now. `delayed` is the share of this
+        reading in which the machine delayed the run.
 
-        `expected` is what the model gives with the faults of this moment. Where that does not meet
-        the hypothesis either, a slow machine is no excuse. Until a fault has `struck`, a share of
-        the baseline is no test of anything.
+        `expected` is the model's value with the current faults. If that violates the hypothesis
+        too, a slow machine is no excuse. Until a fault has `struck`, shares of the baseline are not
+        tested.
         """
         if self.hypothesis is None or (self._is_share and not struck) or (value := self.value(reading)) is None:
             return False
@@ -129,7 +130,7 @@ class Guard:
         return self.hypothesis.abort
 
     def _misses(self, value: float | None) -> bool:
-        """Whether a value of the metric is on the wrong side of the bound."""
+        """Whether a value of the metric violates the bound."""
         assert self.hypothesis is not None
         return value is not None and METRICS[self.hypothesis.metric].misses(value, self.hypothesis.bound)
 
@@ -138,9 +139,9 @@ class Guard:
         return self.hypothesis is not None and self.hypothesis.metric.endswith("-share")
 
     def outcome(self, struck: Struck) -> Literal["held", "broken", "inconclusive", "not-tested", "none"]:
-        """Inconclusive where this machine delayed the run while the hypothesis was not met, against
-        expectation, where a fault overran, and where the end of the run cut a fault or a violation
-        short. Not tested where no violation could have lasted long enough."""
+        """The outcome. Inconclusive if this machine delayed the run during an unexpected violation,
+        if a fault lasted too long, or if the end of the run shortened a fault or a violation. Not
+        tested if no violation could have lasted long enough."""
         if self.hypothesis is None:
             return "none"
         if self.broken_at_secs is not None:
@@ -151,8 +152,9 @@ class Guard:
         return "inconclusive" if struck.cut_short or self._broken_secs > 0 or self._limited(struck) else "held"
 
     def _limited(self, struck: Struck) -> bool:
-        """Whether this machine, which limited the run, leaves the outcome open: a baseline that it
-        has lowered is none; an absolute bound may have been missed because of it, but not met."""
+        """Whether the outcome is open because this machine limited the run. A baseline that the
+        machine has lowered is useless. An absolute bound may have been violated because of the
+        machine, but not met because of it."""
         if self.broken_at_secs is None:
             return bool(struck.host_limited) and self._is_share
         return bool(struck.host_limited) and self.foreseen <= 1 - DELAYED_SHARE
@@ -161,7 +163,7 @@ class Guard:
         return self._watched_secs < hypothesis.for_secs - EPSILON_SECS
 
     def document(self, struck: Struck) -> Json:
-        """The verdict for the report, with the hypothesis's own fields."""
+        """The verdict for the report, with the fields of the hypothesis."""
         if self.hypothesis is None:
             return {"outcome": "none", "sentence": "The run had no hypothesis."}
         return {
@@ -207,7 +209,7 @@ class Guards:
         self._each = [Guard(hypothesis) for hypothesis in hypotheses]
 
     def before(self, reading: Reading) -> None:
-        """A reading from before the first fault."""
+        """Adds a reading before the first fault."""
         for guard in self._each:
             guard.before(reading)
 
@@ -221,13 +223,13 @@ class Guards:
         *,
         struck: bool = True,
     ) -> bool:
-        """Whether any of them ends the run now."""
+        """Checks a reading against all hypotheses; returns whether one ends the run now."""
         ends = [guard.watch(at_secs, secs, reading, delayed, expected, struck=struck) for guard in self._each]
         return any(ends)
 
     def document(self, struck: Struck) -> Json:
-        """The verdict of the whole run: that of the hypothesis which fared worst, the first of
-        equals."""
+        """The verdict of the whole run: that of the hypothesis with the worst outcome, the first
+        one of equals."""
         each = self.documents(struck)
         return min(each, key=lambda verdict: WORST.index(verdict["outcome"]), default=Guard(None).document(struck))
 

@@ -1,8 +1,8 @@
 """The intended traffic of a session's flows, with which a verdict compares the measurement.
 
 A flow of unlimited size should carry its ideal rate, or its given rate. A flow of limited size
-should carry its remaining bytes. A flow that would end while TCP is still starting up cannot reach
-its rate on any machine: it is left out, and the share of such flows is reported. [ours]
+should carry its remaining bytes. A flow that would end before TCP has started up cannot reach its
+rate on any machine. Such flows are left out, and their share is reported. [ours]
 """
 
 from __future__ import annotations
@@ -16,30 +16,31 @@ from cubeyard.emulation.measure.recorder import Recorder
 from cubeyard.emulation.measure.sums import Sums
 
 START_UP_SECS = 1.0
-"""A transfer over TCP that takes less at its ideal rate is short: connections that start together
-lose packets while their windows double, and need up to some ten round trips through full queues
-until each has its share."""
+"""A TCP transfer that would take less time than this at its ideal rate counts as short. Connections
+that start together lose packets while their windows double, and need about ten round trips through
+full queues until each has its share."""
 
 
 @dataclass(frozen=True)
 class Meant:
-    """The quiet time compared with the intended traffic, for the flows with an expected rate."""
+    """The quiet time compared with the intended traffic, for flows with an expected rate."""
 
     achieved: float | None
-    """Goodput by the ideal with headers; None if no flow is held to it."""
+    """Goodput relative to the ideal with headers; None if no flow has an expected rate."""
     stalled_flows: int
-    """Flows held to it that had something left to carry and carried nothing."""
+    """Number of flows with an expected rate and data to send that carried nothing."""
     short_flows_share: float
-    """The share of all flows that are left out because they end before TCP has started up."""
+    """Share of all flows that are left out because they end before TCP has started up."""
     over_before: bool = False
-    """Every flow held to it had ended before anything was counted."""
+    """Whether every flow with an expected rate had ended before anything was counted."""
 
     wait: bool = False
-    """Each client waits for a response before its next request, so no rate is expected."""
+    """Whether each client waits for a response before its next request, so that no rate is
+    expected."""
 
     @staticmethod
     def nothing() -> Meant:
-        """For a session without quiet time."""
+        """The result for a session without quiet time."""
         return Meant(None, 0, 0.0)
 
 
@@ -47,7 +48,7 @@ def meant_of(recorder: Recorder, quiet: Sums) -> Meant:
     """Compares the quiet time with the flows' intended traffic. Linear in flows."""
     question = recorder.question
     settings, efficiency = question.settings, question.network.header_efficiency
-    # A pace is of what flows carry, without headers.
+    # A given rate applies to what flows carry, without headers.
     pace = (settings.flow_bits_per_sec or inf) / efficiency
     if question.requests is not None and question.requests.goodput_bits_per_sec is None:
         return Meant(None, 0, 0.0, wait=True)

@@ -24,7 +24,7 @@ Json = dict[str, Any]
 
 
 LONG_ENOUGH = 0.9
-"""The share of its planned length after which a fault has tested its hypothesis."""
+"""A fault has tested its hypothesis if it lasted for this share of its planned length."""
 
 
 def make(
@@ -73,7 +73,7 @@ def make(
         short_flows_share=meant.short_flows_share,
         over_before=meant.over_before,
         wait=meant.wait,
-        # Cables of an upgrade come and go.
+        # Neighbours die in an upgrade without a fault, since its cables are pulled and plugged.
         deaths=0 if upgraded else consequences.unexplained,
         fair_queues=question.settings.queues == "fair",
         **({} if quiet is None else quiet.delays),
@@ -126,8 +126,8 @@ def make(
 
 
 def cut_short(fault: Json, planned_secs: float, ended_at_secs: float) -> Json:
-    """A fault with its real and planned length, if the end of a run of `planned_secs` cut it short.
-    A permanent fault lasts until the run ends, however early."""
+    """The fault's actual and planned length, if the end of a run of `planned_secs` shortened it. A
+    permanent fault is never shortened: it lasts until the run ends."""
     if fault["recovered_at_secs"] is not None:
         return fault
     until = ended_at_secs if fault["until_secs"] is None else min(fault["until_secs"], planned_secs)
@@ -139,7 +139,7 @@ def cut_short(fault: Json, planned_secs: float, ended_at_secs: float) -> Json:
 
 
 def _overran_at(fault: Json, ended_at_secs: float) -> float:
-    """The time at which a fault began to exceed its planned length; infinite if it did not."""
+    """When a fault began to exceed its planned length; infinite if it did not."""
     if "overran_secs" not in fault:
         return inf
     recovered = fault["recovered_at_secs"]
@@ -166,8 +166,8 @@ def _over_paths(recorder: Recorder, quiet: Sums) -> OverPaths | None:
 
 
 def _abt_of_all(recorder: Recorder) -> float:
-    """The mean of the stretches' ABTs by time: flows that one fault cuts off are not missing from
-    the others."""
+    """The mean of the parts' ABTs, weighted by time. So a flow that one fault cuts off still counts
+    in the other parts."""
     parts = recorder.parts.values()
     secs = sum(part.secs for part in parts)
     return sum(part.abt_bits_per_sec * part.secs for part in parts) / secs if secs > 0 else 0.0

@@ -1,8 +1,8 @@
 """Packet captures of a live run: packets of a link or a port, as pcapng files that are stored with
 the run.
 
-A capture can take long, so a thread of the API's process makes it, over a separate connection to
-the fabric; its row has the progress.
+A capture can take long, so a thread of the API's process makes it over a separate connection to the
+fabric. Its row in the database has the state.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ Json = dict[str, Any]
 log = structlog.get_logger(__name__)
 
 MAX_CAPTURES = 16
-"""Most captures of a run."""
+"""Maximum number of captures per run."""
 MAX_RUN_BYTES = 64 * 2**20
 """Total size of all captures of a run."""
 GRACE_SECS = 30.0
-"""A capture that exceeds its limit by this time was lost with its process."""
+"""If a capture exceeds its time limit by this, its process has died."""
 LOST = "The server stopped before the capture ended."
 
 
 @dataclass(frozen=True)
 class Target:
-    """What to capture, and where."""
+    """What to capture, and on which host."""
 
     name: str
     for_fabric: Json
@@ -49,8 +49,8 @@ class Target:
 
 
 def target_of(hosts: Hosts, network: Network, asked: schemas.CaptureTarget, place: str = "body") -> Target:
-    """`place` is where the request has its fields. Raises a 422 that names the field of a link,
-    server or port that the run does not have."""
+    """`place` is the field of the request with the target. Raises a 422 that names the field if the
+    run does not have the link, server or port."""
     spread = hosts.spread(network)
     if asked.link is not None:
         link = next((item for item in network.links if asked.link in network.link_names(item)), None)
@@ -75,7 +75,7 @@ def target_of(hosts: Hosts, network: Network, asked: schemas.CaptureTarget, plac
 
 def capture(target: Target, run_id: str, limits: schemas.CaptureLimits) -> tuple[bytes, Json]:
     """The file, and `{packets, missed, end, interface}`. Returns when a limit is reached. Raises
-    FabricError, FabricGoneError."""
+    FabricError and FabricGoneError."""
     with LiveClient(target.host) as fabric:
         params = {"run": run_id, "target": target.for_fabric, "limits": limits.for_fabric()}
         answer = fabric.call("capture", limits.max_secs + GRACE_SECS, **params)
@@ -83,15 +83,15 @@ def capture(target: Target, run_id: str, limits: schemas.CaptureLimits) -> tuple
 
 
 class CaptureService:
-    """Captures of runs; whether a run exists and is under way is the caller's to check."""
+    """Captures of runs. Callers must check that the run exists and is live."""
 
     def __init__(self, repository: CaptureRepository, log: ChangeLog) -> None:
         self._rows = repository
         self._log = log
 
     def start(self, run_id: str, target: Target, limits: schemas.CaptureLimits) -> CaptureRow:
-        """Keep a capture's row, which `make` fills. Raises a 409 if the run has as many as it may,
-        or has no room for it."""
+        """Adds a capture's row, which `make` completes. Raises a 409 if the run has too many
+        captures, or not enough space for another."""
         rows = self._rows.of_run(run_id)
         used = sum(row.size_bytes or row.max_bytes for row in rows if self._state(row)[0] != "failed")
         if len(rows) >= MAX_CAPTURES or used + limits.max_bytes > MAX_RUN_BYTES:
@@ -131,8 +131,8 @@ class CaptureService:
         )
 
     def file(self, run_id: str, capture_id: str) -> tuple[Iterator[bytes], str, int]:
-        """The file's content, its name and its size. Raises a 404, a 409 for one that is not there
-        yet."""
+        """The file's content, name and size. Raises a 404, and a 409 if the capture is not
+        finished."""
         row = self._found(run_id, capture_id)
         data = self._rows.data(capture_id)
         if data is None:
@@ -160,13 +160,13 @@ class CaptureService:
 def make_in_background(
     database: Database, capture_id: str, target: Target, run_id: str, limits: schemas.CaptureLimits
 ) -> None:
-    """Make a capture whose row is committed, in a thread that the process does not wait for."""
+    """Makes a capture in a thread that the process does not wait for. Its row must be committed."""
     work = (database, capture_id, target, run_id, limits)
     threading.Thread(target=make, args=work, name=f"capture-{capture_id}", daemon=True).start()
 
 
 def make(database: Database, capture_id: str, target: Target, run_id: str, limits: schemas.CaptureLimits) -> None:
-    """Capture, and keep the file or why there is none."""
+    """Captures, and stores the file or the reason for the failure."""
     try:
         data, result = capture(target, run_id, limits)
         outcome: Json = {
@@ -181,5 +181,5 @@ def make(database: Database, capture_id: str, target: Target, run_id: str, limit
         with database.session() as session:
             CaptureRepository(session).ended(capture_id, outcome)
     except DBAPIError as error:
-        # Its row stays `running`; after the grace period it is reported as lost.
+        # The row stays `running`; after the grace period it is reported as lost.
         log.warning("capture_not_kept", run=run_id, capture=capture_id, error=str(error.orig))

@@ -1,7 +1,7 @@
-"""Calls to the fabric of a run under way. Where this process reaches no fabric that has the run,
-its worker calls, by the table of orders.
+"""Calls to the fabric of a live run. If this process does not reach the run's fabric, the run's
+worker makes the calls: they are passed to it through the table of orders.
 
-Streams cannot go that way: their error names the missing setting.
+Streams are not possible this way; their error names the missing setting.
 """
 
 from __future__ import annotations
@@ -31,29 +31,29 @@ Json = dict[str, Any]
 log = structlog.get_logger(__name__)
 
 ANSWER_SECS = 5.0
-"""For the way by the table, in addition to the call's own time."""
+"""Additional time for calls through the table."""
 LOOK_SECS = 0.2
 CALLS = frozenset({"inspect", "tell", "program", "chip", "registers", "capture"})
-"""The calls of live features, which the API's own socket has too."""
+"""The calls of live features, which are also available on the API's own socket."""
 AT_A_TIME = 4
 NOT_FOUND = "fabric-not-found"
 HOW_TO = "docs/how-to/several-hosts.md"
 
 
 def live_hosts(settings: Settings, database: Database) -> Hosts:
-    """The hosts of the settings, with a second way: by the worker of a run."""
+    """The hosts of the settings, with a second path for calls: through a run's worker."""
     return Hosts.of(settings, Place.of(settings)).asking(partial(_ask, database))
 
 
 class LiveClient:
-    """A connection to the fabric of a host, as FabricClient, for runs under way."""
+    """A connection to the fabric of a host with the interface of FabricClient, for live runs."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
         self._client: FabricClient | None = None
         self._gone: FabricGoneError | None = None
         self.asked = False
-        """Whether the run's worker has answered."""
+        """Whether calls have gone through the run's worker."""
 
     def __enter__(self) -> Self:
         try:
@@ -69,15 +69,15 @@ class LiveClient:
             self._client.close()
 
     def call(self, method: str, secs: float = CALL_SECS, **params: Any) -> Json:
-        """Raises as FabricClient, and a 503 for a worker that does not answer."""
+        """Raises the errors of FabricClient, and a 503 if the worker does not respond."""
         (result,) = self.each(method, secs, [params])
         if isinstance(result, FabricError):
             raise result
         return result
 
     def each(self, method: str, secs: float, every: Sequence[Json]) -> list[Json | FabricError]:
-        """Several calls for one run, with a result or the fabric's refusal of each. Raises as
-        `call`."""
+        """Makes several calls for one run; returns a result or the fabric's refusal of each. Raises
+        the errors of `call`."""
         why: ProblemError | None = self._gone
         if self._client is not None:
             results = _called(self._client, method, secs, every)
@@ -93,7 +93,7 @@ class LiveClient:
 
 
 def _called(client: FabricClient, method: str, secs: float, every: Sequence[Json]) -> list[Json | FabricError]:
-    """The rest are not called if the fabric does not have the run."""
+    """Makes the calls. If the fabric does not have the run, the rest are skipped."""
     results: list[Json | FabricError] = []
     for params in every:
         try:
@@ -107,10 +107,11 @@ def _called(client: FabricClient, method: str, secs: float, every: Sequence[Json
 
 
 def _ask(database: Database, host: str, method: str, secs: float, every: list[Json], why: ProblemError) -> list[Json]:
-    """Raises `why` the fabric was not reached for a run that no worker has."""
+    """Passes the calls to the run's worker. Raises `why`, the reason why the fabric was not
+    reached, if no worker has the run."""
     run_id = every[0]["run"]
     if not _has_worker(database, run_id):
-        # Not as a fabric's own error, which callers take for a server that does not answer.
+        # Not raised as a FabricError, which callers interpret as a server that does not respond.
         raise why if isinstance(why, FabricError) else ProblemError(why.status, why.code, why.detail)
     question = {"host": host, "method": method, "secs": secs, "every": every}
     with database.session() as session:
@@ -138,8 +139,8 @@ def _has_worker(database: Database, run_id: str) -> bool:
 
 
 def needs_way(database: Database, what: str, run_id: str, host: Host, error: ProblemError) -> ProblemError:
-    """The error of a stream for its caller: with the setting that is missing if the run is on a
-    machine that this process does not reach."""
+    """The error of a stream, with the missing setting if the run is on a machine that this process
+    does not reach."""
     is_elsewhere = isinstance(error, FabricGoneError) or error.code == NOT_FOUND
     if not is_elsewhere or not _has_worker(database, run_id):
         return error
@@ -153,7 +154,7 @@ def needs_way(database: Database, what: str, run_id: str, host: Host, error: Pro
 
 
 def refuse_elsewhere(database: Database, what: str, run_id: str, host: Host) -> None:
-    """Raises the error with the missing setting, if the host's fabric does not have the run."""
+    """Raises that error if the host's fabric does not have the run."""
     try:
         with FabricClient(host.socket) as fabric:
             runs = fabric.call("runs", ANSWER_SECS)["runs"]
@@ -166,7 +167,7 @@ def refuse_elsewhere(database: Database, what: str, run_id: str, host: Host) -> 
 
 @contextmanager
 def answering(database: Database, hosts: Hosts, run_id: str) -> Iterator[None]:
-    """Carries out such calls for a run meanwhile."""
+    """Carries out such calls for a run while the context lasts."""
     over = threading.Event()
     begun: set[int] = set()
 
@@ -201,13 +202,13 @@ def answering(database: Database, hosts: Hosts, run_id: str) -> Iterator[None]:
 
 
 def _carried_out(hosts: Hosts, run_id: str, question: Json) -> Json:
-    """The outcomes of calls: only those of live features, and only for this run."""
+    """The results of calls. Only calls of live features for this run are carried out."""
     method, every = question["method"], question["every"]
     if method not in CALLS or any(params.get("run") != run_id for params in every):
         error = {"code": "bad-input", "message": f"{method} is no call for run {run_id}."}
         return {"outcomes": [{"error": error}] * len(every)}
     known = {host.name: host for host in hosts.every}
-    # A caller with other settings has other names for the only host.
+    # A caller with other settings may use another name for the only host.
     host = known.get(question["host"]) or (hosts.every[0] if len(hosts.every) == 1 else None)
     if host is None:
         return {"gone": f"The run's worker has no host {question['host'] or 'without a name'}."}

@@ -1,5 +1,5 @@
-"""Fits a plan to the machine for a request: returns the experiment with its original fields and the
-changes."""
+"""Fits a plan to this machine for a request: returns the experiment, keeping its original fields,
+and the changes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def fitted(
     if request.engine != EMULATION.name:
         message = "Only an emulation takes a part of a plan."
         raise field_error("body.experiment.engine", request.engine, message, limit=EMULATION.name)
-    # Random faults are drawn among the devices that are taken.
+    # Random faults must be drawn among the devices of the chosen part.
     with _of_experiment():
         document = experiments.document(request.model_copy(update={"fault_schedules": []}))
         result = fit(engine, document, servers)
@@ -45,7 +45,7 @@ def fitted(
 
 @contextmanager
 def _of_experiment() -> Iterator[None]:
-    """Renames fields in errors to those of this request."""
+    """Renames the fields in errors to those of this request."""
     try:
         yield
     except ProblemError as error:
@@ -56,7 +56,7 @@ def _of_experiment() -> Iterator[None]:
 
 
 def _changed(request: ExperimentCreate, before: Json, result: Fit) -> Json:
-    """The request with the changes of the fit. Fields that were left to their default stay so."""
+    """The request with the changes of the fit. Fields that had their default keep it."""
     kept = request.model_dump(mode="json", exclude_unset=True)
     after = result.document
     if after["plan"] != before["plan"]:

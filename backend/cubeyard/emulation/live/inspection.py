@@ -25,7 +25,7 @@ from cubeyard.kit.errors import ProblemError, not_found
 Json = dict[str, Any]
 
 ANSWER_SECS = 2.0
-"""A node responds within a millisecond; a frozen one never does."""
+"""A node responds within a millisecond, a paused one never."""
 
 
 def server_of(network: Network, run_id: str, name: str) -> int:
@@ -37,8 +37,8 @@ def server_of(network: Network, run_id: str, name: str) -> int:
 
 
 def inspect(hosts: Hosts, network: Network, run_id: str, name: str, mode: str = "containers") -> schemas.ServerState:
-    """Raises a 404 for a server that is not in the run, a 409 for one that does not answer, a 503
-    without a fabric."""
+    """Raises a 404 if the server is not in the run, a 409 if it does not respond, a 503 without a
+    fabric."""
     server = server_of(network, run_id, name)
     spread = hosts.spread(network)
     host = spread.hosts[spread.host_of[server]]
@@ -57,8 +57,8 @@ def inspect(hosts: Hosts, network: Network, run_id: str, name: str, mode: str = 
 
 
 def inspect_switch(hosts: Hosts, network: Network, run_id: str, name: str) -> schemas.SwitchState:
-    """Raises a 404 for a switch that is not in the run, a 409 for a run that the fabric does not
-    have, a 503 without a fabric."""
+    """Raises a 404 if the switch is not in the run, a 409 if the fabric does not have the run, a
+    503 without a fabric."""
     switch = network.id_of.get(name)
     if switch is None or switch not in network.switches:
         raise not_found(f"switch {name} in run {run_id}")
@@ -77,7 +77,7 @@ def inspect_switch(hosts: Hosts, network: Network, run_id: str, name: str) -> sc
 
 
 def _name(network: Network, sections: list[schemas.InspectionSection]) -> None:
-    """Put names for ids and addresses into sections. Raises as `Cells.row`."""
+    """Replaces ids and addresses by names in sections. Raises the errors of `Cells.row`."""
     cells = Cells(network)
     for section in sections:
         kinds = [column.kind for column in section.columns]
@@ -85,8 +85,8 @@ def _name(network: Network, sections: list[schemas.InspectionSection]) -> None:
 
 
 def described(network: Network, run_id: str, server: int, known: Json, shell: str = "") -> schemas.ServerState:
-    """A node's report in names. Raises ValidationError, KeyError, TypeError, ValueError or
-    AttributeError if it is not valid."""
+    """A node's report with names. Raises ValidationError, KeyError, TypeError, ValueError or
+    AttributeError if the report is invalid."""
     state = schemas.ServerState(
         run_id=run_id,
         server=network.name_of[server],
@@ -100,7 +100,7 @@ def described(network: Network, run_id: str, server: int, known: Json, shell: st
 
 
 class Cells:
-    """Cells with names for ids and addresses, by the kind of their column."""
+    """Replaces ids and addresses in cells by names, according to the kind of the column."""
 
     def __init__(self, network: Network) -> None:
         self._network = network
@@ -112,8 +112,8 @@ class Cells:
         }
 
     def row(self, kinds: list[str], row: list[Any]) -> list[Any]:
-        """A row with names; the path with the row's `path-id` is `used`. Raises the errors of
-        `named`, or ValueError if the row does not have one cell per column."""
+        """A row with names. A path whose number equals the row's `path-id` is marked as `used`.
+        Raises the errors of `named`, and ValueError if the row does not have a cell per column."""
         cells = [self.named(kind, cell) for kind, cell in zip(kinds, row, strict=True)]
         if "path-id" in kinds and "paths" in kinds:
             in_use = cells[kinds.index("path-id")]
@@ -122,7 +122,8 @@ class Cells:
         return cells
 
     def named(self, kind: str, cell: Any) -> Any:
-        """Raises KeyError, TypeError or ValueError for a cell that is not of its kind."""
+        """A cell with names. Raises KeyError, TypeError or ValueError if the cell does not have
+        this kind."""
         if cell is None:
             return None
         if kind in self._named:
@@ -138,10 +139,10 @@ class Cells:
         return [self._server(server) for server in servers]
 
     def _flow(self, flow: Json) -> Json:
-        """Its ends by name, or by address outside; `flow` is its row, null for another
-        application's and for answers."""
+        """A flow's ends by name, or by address if they are external. `flow` is its row, null for
+        flows of other applications and for responses."""
         row = int(flow["dport"]) - FIRST_PORT
         ends = {end: self._network.server_at(str(flow[end])) or str(flow[end]) for end in ("src", "dst")}
         ports = {name: int(flow[name]) for name in ("proto", "sport", "dport")}
-        # Ports that systems give to clients begin far above those of the workload.
+        # Systems assign ports to clients far above those of the workload.
         return {**ends, **ports, "flow": row if 0 <= row < MAX_FLOWS else None}

@@ -1,5 +1,5 @@
-"""Tables of runs under way: orders, which the API writes and the run's worker carries out, and
-packet captures."""
+"""Tables of live runs: orders, which the API writes and the run's worker carries out, and packet
+captures."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ class OrderRow(Base):
     id: Mapped[int] = mapped_column(BigInteger, Identity(), primary_key=True)
     run_id: Mapped[str] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"))
     kind: Mapped[str] = mapped_column(Text)
-    """`inject`, `recover`, `stop-all` or `upgrade`; `inspect` for a question, which is deleted once
-    it is answered."""
+    """`inject`, `recover`, `stop-all` or `upgrade`; `inspect` for a question, whose row is deleted
+    once it is answered."""
     fault_id: Mapped[str] = mapped_column(Text, server_default="")
     payload: Mapped[dict[str, Any]] = mapped_column(JSON)
     """For `inject`: the fault as in the request."""
     fault: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
     """For `inject`: the fault with its targets resolved (`Fault.document`), so that the API and the
-    worker use the same devices. Null in rows that are older than this column."""
+    worker use the same devices. Null in rows from before this column existed."""
     outcome: Mapped[dict[str, Any] | None] = mapped_column(JSON)
-    """`{ok, reason}`, of a question `{ok, state}`; null until the worker has carried the order
-    out."""
+    """`{ok, reason}`, for a question `{ok, state}`; null until the worker has carried out the
+    order."""
     created_at: Mapped[datetime] = mapped_column(DateTime(timezone=True), server_default=func.clock_timestamp())
     obeyed_at: Mapped[datetime | None] = mapped_column(DateTime(timezone=True))
 
@@ -41,9 +41,9 @@ class CaptureRow(Base):
     id: Mapped[str] = mapped_column(Text, primary_key=True)
     run_id: Mapped[str] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"))
     target: Mapped[str] = mapped_column(Text)
-    """The link by its two ends, or a server and its port, for people."""
+    """The link by its two ends, or a server and its port, for display."""
     state: Mapped[str] = mapped_column(Text)
-    """`running`, `done` or `failed`."""
+    """State: `running`, `done` or `failed`."""
     reason: Mapped[str] = mapped_column(Text, server_default="")
     max_bytes: Mapped[int] = mapped_column(Integer)
     max_secs: Mapped[float] = mapped_column(Float)

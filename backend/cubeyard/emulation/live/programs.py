@@ -1,5 +1,4 @@
-"""A program for the chips of a run under way: committed at each server at once, while packets
-flow."""
+"""Programs for the chips of a live run, committed atomically at each server while packets flow."""
 
 from __future__ import annotations
 
@@ -15,18 +14,18 @@ from cubeyard.kit.errors import ProblemError
 
 READ_SECS = 2.0
 COMMIT_SECS = 30.0
-"""1,024 servers with full tables take a few seconds."""
+"""Time limit of a commit. 1,024 servers with full tables take a few seconds."""
 
 
 @dataclass(frozen=True)
 class Commit:
-    """A program that was found to be possible for every server."""
+    """A program that every server can run."""
 
     run_id: str
     network: Network
     program: str
     placed: FrameHosts | None = None
-    """Which host has which server."""
+    """The placement of servers on hosts."""
 
 
 def running(hosts: Hosts, network: Network, run_id: str) -> schemas.ChipProgramState:

@@ -1,4 +1,4 @@
-"""The SQL of orders, of the fault frames with their results, of the events of ticks, and of
+"""The SQL for orders, for fault frames with their results, for events of ticks, and for
 captures."""
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ class OrderRepository:
         return row
 
     def injected(self, run_id: str) -> Sequence[OrderRow]:
-        """The faults injected while the run was under way, in order. Their number is only settled
-        under the run's lock."""
+        """Orders of faults that were injected by hand, in order. Their number is final only under
+        the run's lock."""
         query = select(OrderRow).where(OrderRow.run_id == run_id, OrderRow.kind == "inject")
         return self._session.scalars(query.order_by(OrderRow.id)).all()
 
@@ -39,7 +39,7 @@ class OrderRepository:
         return self._session.scalars(query.order_by(OrderRow.id)).all()
 
     def questions(self, run_id: str) -> Sequence[OrderRow]:
-        """Questions about servers and switches that are not answered yet."""
+        """Questions about servers and switches that have no answer yet."""
         query = self._open(run_id).where(OrderRow.kind == "inspect")
         return self._session.scalars(query.order_by(OrderRow.id)).all()
 
@@ -53,7 +53,7 @@ class OrderRepository:
         return select(OrderRow).where(OrderRow.run_id == run_id, OrderRow.obeyed_at.is_(None))
 
     def last(self, run_id: str) -> int:
-        """The latest order's number; 0 if there is none."""
+        """Number of the latest order; 0 without orders."""
         return self._session.scalars(select(func.max(OrderRow.id)).where(OrderRow.run_id == run_id)).one() or 0
 
     def carried_out(self, order_id: int, outcome: Json) -> None:
@@ -75,13 +75,13 @@ class EventRepository(Repository):
     """The events of a run's latest attempt."""
 
     def flowing(self, run_id: str) -> bool:
-        """Whether the attempt has a tick: from then on everything that happens is recorded."""
+        """Whether the attempt has a tick. From then on, all events are recorded."""
         latest = select(FrameRow.kind).where(FrameRow.run_id == run_id, FrameRow.kind.in_(("network", "tick")))
         return self._session.scalars(latest.order_by(FrameRow.seq.desc()).limit(1)).first() == "tick"
 
     def placed(self, run_id: str) -> FrameHosts | None:
-        """Which host has which server, by the attempt's first frame; None before it, and on this
-        machine alone."""
+        """The placement of servers on hosts, from the attempt's first frame; None before it, and if
+        this machine is the only host."""
         query = select(FrameRow.payload["hosts"]).where(FrameRow.run_id == run_id, FrameRow.kind == "network")
         return self._session.scalars(query.order_by(FrameRow.seq.desc()).limit(1)).first()
 
@@ -95,7 +95,7 @@ class EventRepository(Repository):
 
 class CaptureRepository(Repository):
     def of_run(self, run_id: str) -> Sequence[CaptureRow]:
-        """The captures of a run, without their files, the latest first."""
+        """The captures of a run, latest first, without their files."""
         query = select(CaptureRow).where(CaptureRow.run_id == run_id)
         return self._session.scalars(query.order_by(CaptureRow.created_at.desc(), CaptureRow.id)).all()
 
@@ -104,11 +104,11 @@ class CaptureRepository(Repository):
         return self._session.scalars(query).one_or_none()
 
     def data(self, capture_id: str) -> bytes | None:
-        """The file; None if there is none."""
+        """The file of a capture; None without one."""
         return self._session.scalars(select(CaptureRow.data).where(CaptureRow.id == capture_id)).one_or_none()
 
     def ended(self, capture_id: str, outcome: Json) -> None:
-        """Set these columns, unless the row has been deleted meanwhile."""
+        """Updates these columns, unless the row was deleted meanwhile."""
         self._session.execute(update(CaptureRow).where(CaptureRow.id == capture_id).values(**outcome))
 
     def delete(self, row: CaptureRow) -> None:

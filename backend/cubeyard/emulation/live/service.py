@@ -1,8 +1,8 @@
-"""Requests to a session under way: faults, their preview, recovery, stop-all, inspection.
+"""Requests to a live session: faults, their preview, recovery, stop-all, inspection.
 
-Reads take no lock: the worker needs the run's row for each tick it writes. Orders lock the row, so
-that their numbers are distinct and they are committed in the order of their ids, which the worker
-reads them by.
+Reads take no lock, because the worker needs the run's row for each tick that it writes. Orders lock
+the row, so that their numbers are unique and they are committed in the order of their ids, in which
+the worker reads them.
 """
 
 from __future__ import annotations
@@ -59,7 +59,8 @@ def resolve_live(engine: Engine, network: Network, asked: Json, number: int, see
 
 
 def live_fault(engine: Engine, network: Network, order: OrderRow, seed: int) -> Fault:
-    """The fault of an `inject` order, as it was resolved when the order was written."""
+    """The fault of an `inject` order, with the targets that were resolved when the order was
+    written."""
     if order.fault is not None:
         return Fault.read(order.fault)
     return resolve_live(engine, network, order.payload, int(order.fault_id[1:]), seed)
@@ -73,23 +74,24 @@ def network_of(engine: Engine, document: Json) -> Network:
 
 
 ROUTES = ("controllers", "tor-uplinks", "tor-weights", "routes", "groups")
-"""Sections of a node's inspection that are its routes, and what sets their weights."""
+"""Names of the sections in a node's inspection that show its routes, and the data from which their
+weights follow."""
 
 
 @dataclass(frozen=True)
 class TerminalPlace:
-    """Where a shell in a server of a run is opened."""
+    """In which server, and where, a shell is opened."""
 
     run_id: str
     server: tuple[int, str]
-    """Its id and name."""
+    """Id and name of the server."""
     host_name: str
     host: Host
     mode: str
 
 
 class Outliner:
-    """Answers for experiments with real packets before any is sent."""
+    """Answers for experiments with real packets, before any packet is sent."""
 
     def __init__(self, engine: Engine, settings: Settings) -> None:
         self._engine = engine
@@ -147,8 +149,8 @@ class SessionService:
         return schemas.FaultList(items=items)
 
     def preview(self, run_id: str, asked: schemas.LiveFault) -> schemas.BlastRadius:
-        """The parts that a fault would cut; injects nothing. Raises a 404, a 409 for a run of
-        another engine, a 422."""
+        """The parts that a fault would cut off. Injects nothing. Raises a 404, a 409 for a run of
+        another engine, and a 422."""
         row, document = self._emulated(run_id)
         network = network_of(self._engine, document)
         number, seed = len(self._orders.injected(row.id)) + 1, document["seeds"][0]
@@ -171,8 +173,8 @@ class SessionService:
         )
 
     def inject(self, run_id: str, asked: schemas.LiveFault) -> schemas.Order:
-        """Order a fault. Raises a 404, a 409 unless the run is under way, a 422 for a target that
-        the run does not have."""
+        """Orders a fault. Raises a 404, a 409 unless the run is live, a 422 for a target that the
+        run does not have."""
         _, document = self._under_way(run_id)
         network = network_of(self._engine, document)  # before the lock: it may take long
         row, _ = self._under_way(run_id, lock=True)
@@ -182,8 +184,8 @@ class SessionService:
         return self._order(row, "inject", fault.id, payload, fault)
 
     def recover(self, run_id: str, fault_id: str) -> schemas.Order:
-        """Order a fault's end. Raises a 404 for a run or fault that does not exist, a 409 unless
-        the run is under way."""
+        """Orders the recovery of a fault. Raises a 404 for an unknown run or fault, a 409 unless
+        the run is live."""
         row, document = self._under_way(run_id, lock=True)
         known = {f"f{i + 1}" for i in range(len(document["faults"]))}
         known |= {order.fault_id for order in self._orders.injected(row.id)}
@@ -192,8 +194,8 @@ class SessionService:
         return self._order(row, "recover", fault_id, {})
 
     def server(self, run_id: str, name: str, hosts: Hosts) -> schemas.ServerState:
-        """The present state of one server. Raises a 404, a 409 for a run that has ended or a server
-        that does not respond, a 503."""
+        """The current state of one server. Raises a 404, a 409 if the run has ended or the server
+        does not respond, a 503."""
         row, document = self._under_way(run_id)
         return inspect(self._placed(row, hosts), network_of(self._engine, document), row.id, name, _mode(document))
 
@@ -204,8 +206,8 @@ class SessionService:
         return services_of(network_of(self._engine, document))
 
     def message(self, run_id: str, service: str, asked: schemas.ServiceMessage) -> Message:
-        """A message that can be sent now. Raises a 404, a 409 unless packets flow and the servers
-        host services, a 422."""
+        """Checks a message, and prepares it for sending now. Raises a 404, a 409 unless packets
+        flow and the servers host services, a 422."""
         row, document = self._under_way(run_id)
         network = network_of(self._engine, document)
         servers = check_message(network, service, asked)
@@ -217,14 +219,14 @@ class SessionService:
         return Message(row.id, network, service, asked.message, servers, every=every, after=row.last_seq, placed=placed)
 
     def running_program(self, run_id: str, hosts: Hosts) -> schemas.ChipProgramState:
-        """The present program of the servers' chips. Raises a 404, a 409 for a run that has ended,
-        a 503 without a fabric."""
+        """The current program of the servers' chips. Raises a 404, a 409 if the run has ended, a
+        503 without a fabric."""
         row, document = self._under_way(run_id)
         return running(self._placed(row, hosts), network_of(self._engine, document), row.id)
 
     def program(self, run_id: str, asked: schemas.ChipProgramCommit) -> Commit:
-        """A commit that can be done now. Raises a 404, a 409 unless packets flow, a 422 with line
-        and column."""
+        """Checks a program, and prepares its commit for now. Raises a 404, a 409 unless packets
+        flow, a 422 with line and column."""
         row, document = self._under_way(run_id)
         network, dataplane = network_of(self._engine, document), document["emulation"]["dataplane"]
         network = programmed(self._engine, network, dataplane, asked.program, "body.program")
@@ -242,8 +244,8 @@ class SessionService:
         return ServerChip(self._placed(row, hosts), network, row.id, name, in_user_space=software)
 
     def switch(self, run_id: str, name: str, hosts: Hosts) -> schemas.SwitchState:
-        """The present routes of one switch. Raises a 404, a 409 for a run that has ended, a 503
-        without a fabric."""
+        """The current routes of one switch. Raises a 404, a 409 if the run has ended, a 503 without
+        a fabric."""
         row, document = self._under_way(run_id)
         return inspect_switch(self._placed(row, hosts), network_of(self._engine, document), row.id, name)
 
@@ -264,9 +266,8 @@ class SessionService:
     def capture(
         self, run_id: str, hosts: Hosts, asked: schemas.CaptureRequest
     ) -> tuple[schemas.Capture, Target, schemas.CaptureLimits]:
-        """Keep a capture, which is made once this is committed. Raises a 404, a 409 unless the run
-        is under way or if it has too many, a 422 for a target that the run does not have.
-        """
+        """Adds a capture, which must be made after the commit. Raises a 404, a 409 if the run is
+        not live or has too many captures, a 422 for a target that the run does not have."""
         row, document = self._under_way(run_id)
         target = target_of(self._placed(row, hosts), network_of(self._engine, document), asked)
         made = self.captures.start(row.id, target, asked)
@@ -278,15 +279,15 @@ class SessionService:
         return self.captures.of_run(row.id)
 
     def shell(self, run_id: str, name: str, cluster: EmulationCluster | None) -> str:
-        """The command for a shell in a server. Raises a 404 for a run or server, a 409 unless the
-        run is under way."""
+        """The command that opens a shell in a server. Raises a 404 for an unknown run or server, a
+        409 unless the run is live."""
         row, document = self._under_way(run_id)
         server = server_of(network_of(self._engine, document), row.id, name)
         return shell_command(row.id, server, name, _mode(document), cluster)
 
     def terminal(self, run_id: str, name: str, hosts: Hosts) -> TerminalPlace:
-        """Where a shell in a server would be. Raises a 404 for a run or server, a 409 unless the
-        run is under way."""
+        """Where a shell in a server would be opened. Raises a 404 for an unknown run or server, a
+        409 unless the run is live."""
         row, document = self._under_way(run_id)
         network = network_of(self._engine, document)
         server = server_of(network, row.id, name)
@@ -295,7 +296,7 @@ class SessionService:
         return TerminalPlace(row.id, (server, name), network.host_names.get(server, name), host, _mode(document))
 
     def terminal_opened(self, place: TerminalPlace) -> None:
-        """Write into the change log that a shell was opened."""
+        """Records in the change log that a shell was opened."""
         self._log.record("terminal", "opened", place.run_id, place.server[1], f"run {place.run_id}")
 
     def watched(self, run_id: str, hosts: Hosts, asked: StreamRequest) -> Watched:
@@ -309,13 +310,13 @@ class SessionService:
         return result
 
     def stop_all(self, run_id: str) -> schemas.Order:
-        """Order the end of every fault. Raises a 404, a 409 unless the run is under way."""
+        """Orders the recovery of all faults. Raises a 404, a 409 unless the run is live."""
         row, _ = self._under_way(run_id, lock=True)
         return self._order(row, "stop-all", "", {})
 
     def upgrade(self, run_id: str) -> schemas.Order:
-        """Order the upgrade to begin. Raises a 404, a 409 unless the run is under way and has a
-        plan to be upgraded to."""
+        """Orders the start of the upgrade. Raises a 404, a 409 unless the run is live and has an
+        upgrade."""
         row, document = self._under_way(run_id, lock=True)
         if not (document.get("emulation") or {}).get("upgrade"):
             raise ProblemError(
@@ -335,13 +336,13 @@ class SessionService:
         return hosts.of_run(EventRepository(self._session).placed(row.id))
 
     def _known(self, run_id: str, network: Network, document: Json) -> tuple[list[Fault], list[Fault]]:
-        """The run's faults: the scheduled ones, and those injected while it was under way."""
+        """The run's faults: the scheduled ones, and those injected by hand."""
         seed = document["seeds"][0]
         scheduled = Schedule.read(self._engine, network, document["faults"], seed).faults
         return scheduled, [live_fault(self._engine, network, item, seed) for item in self._orders.injected(run_id)]
 
     def _said(self, run_id: str) -> dict[str, Json]:
-        """The last frame of each fault that has one, by the fault's id."""
+        """The last frame of each fault, by the fault's id."""
         return {frame["id"]: frame for frame in self._orders.fault_frames(run_id)}
 
     def _emulated(self, run_id: str, *, lock: bool = False) -> tuple[RunRow, Json]:
@@ -358,7 +359,7 @@ class SessionService:
         return row, experiment.document
 
     def _under_way(self, run_id: str, *, lock: bool = False) -> tuple[RunRow, Json]:
-        """Like `_emulated`, but raises a 409 for a run that has ended."""
+        """As `_emulated`, but raises a 409 if the run has ended."""
         row, document = self._emulated(run_id, lock=lock)
         if row.state in FINISHED:
             raise ProblemError(409, "run-over", f"Run {run_id} is over: it {row.state}. Start another one.")
@@ -374,7 +375,8 @@ def _targets(fault: Fault) -> list[schemas.FaultTarget]:
 
 
 def _struck(faults: list[Fault]) -> Json:
-    """The number of items that fail, and of links that degrade, each counted once."""
+    """How many parts the faults make fail, and how many links they degrade; each is counted
+    once."""
     strikes = [strike for fault in faults for strike in fault.strikes]
     struck = {
         ("degraded" if KINDS[strike.kind].carries else KINDS[strike.kind].target, strike.name) for strike in strikes

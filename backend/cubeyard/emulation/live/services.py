@@ -1,8 +1,8 @@
-"""Messages to the services of a run under way, and what the services answer.
+"""Messages to the services of a live run, and the services' answers.
 
-A message goes to the fabric of its server at once. It and the answers are events of the run, which
-its worker records with the next tick: the answers that a caller gets are read from there, so that
-they are the ones that the replay has.
+A message is sent to the fabric of its server immediately. Message and answers are events of the
+run, which its worker records with the next tick. The caller's answers are read from these records,
+so that they equal those in a replay.
 """
 
 from __future__ import annotations
@@ -25,15 +25,16 @@ from cubeyard.kit.errors import ProblemError, field_error
 Json = dict[str, Any]
 
 TELL_SECS = 2.0
-"""The fabric takes a message in a millisecond; a server that is gone it refuses."""
+"""Time limit for sending. The fabric accepts a message within a millisecond, and refuses one for a
+server that is gone."""
 LOOK_EVERY_SECS = 0.1
-"""As often as there is a tick."""
+"""The interval between two ticks."""
 ANSWER = "service-answer"
 
 
 @dataclass(frozen=True)
 class Message:
-    """A message that was found to be possible, and the run's last frame before it."""
+    """A message after its checks, with the number of the run's last frame before it."""
 
     run_id: str
     network: Network
@@ -41,11 +42,11 @@ class Message:
     text: str
     servers: list[int]
     every: bool
-    """Whether it is to all servers, so that one that does not answer keeps it from none of the
-    others."""
+    """Whether the message is for all servers. Then a server that does not respond does not prevent
+    sending to the others."""
     after: int
     placed: FrameHosts | None = None
-    """Which host has which server."""
+    """The placement of servers on hosts."""
 
 
 def services_of(network: Network) -> schemas.ServiceList:
@@ -54,7 +55,7 @@ def services_of(network: Network) -> schemas.ServiceList:
 
 
 def check_message(network: Network, service: str, asked: schemas.ServiceMessage) -> list[int]:
-    """The servers that a message is to. Raises a 409 where servers host no services, a 422 that
+    """The servers that must get a message. Raises a 409 if servers host no services, a 422 that
     names the field."""
     names = [item["name"] for item in network.protocol["services"]]
     if not names:
@@ -83,8 +84,8 @@ def check_message(network: Network, service: str, asked: schemas.ServiceMessage)
 
 
 def send(hosts: Hosts, message: Message) -> tuple[list[str], list[str], bool]:
-    """Sends it and returns the names of the servers that received it, and of the servers that do
-    not respond; and whether the run is on another machine.
+    """Sends the message. Returns the names of the servers that received it, the names of the
+    servers that do not respond, and whether the run is on another machine.
 
     Raises a 409 if its only server or no server responds, a 503 if the fabric is missing or silent.
     """
@@ -113,17 +114,17 @@ def send(hosts: Hosts, message: Message) -> tuple[list[str], list[str], bool]:
 
 @dataclass
 class Answers:
-    """The responses of a service, from events of ticks. The parts of a long response are joined
-    here."""
+    """Collects the answers of a service from the events of ticks. Joins the parts of long
+    answers."""
 
     network: Network
     service: str
     since_nanos: int = 0
-    """On the machine's monotonic clock: earlier responses belong to a previous message and were
+    """Time on the machine's monotonic clock. Earlier answers belong to a previous message and were
     reported late."""
     whole: list[schemas.ServiceAnswer] = field(default_factory=list)
     _begun: dict[Any, str] = field(default_factory=dict)
-    """By server: the parts so far."""
+    """The parts received so far, by server."""
 
     def hear(self, events: Iterable[Json]) -> None:
         for event in events:
@@ -146,11 +147,12 @@ class Answers:
 def answers_of(
     database: Database, message: Message, since_nanos: int, asked: schemas.ServiceMessage
 ) -> list[schemas.ServiceAnswer]:
-    """The service's responses since then, once there are as many as requested or the time is up."""
+    """The service's answers since the message, once there are as many as requested or the time is
+    up."""
     result, after = Answers(message.network, message.service, since_nanos), message.after
     until = time.monotonic() + asked.wait_secs
     while True:
-        # A session each time: a caller that waits holds no connection to the database.
+        # A new session for each poll, so that a waiting caller holds no connection to the database.
         with database.session() as session:
             ticks = EventRepository(session).of_ticks(message.run_id, after)
         for seq, events in ticks:
@@ -167,7 +169,7 @@ def exchange(
     """Sends a message and waits for responses for the given time. Raises the errors of `send`."""
     since_nanos = time.monotonic_ns()
     reported, silent, far = send(hosts, message)
-    # The run's events have its worker's clock, which is another machine's then.
+    # The run's events have the clock of its worker, which may be another machine.
     answers = answers_of(database, message, 0 if far else since_nanos, asked)
     return schemas.ServiceExchange(
         run_id=message.run_id, service=message.service, told=reported, silent=silent, answers=answers

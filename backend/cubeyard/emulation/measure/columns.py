@@ -1,4 +1,4 @@
-"""A tick's columns, small enough for its frame at any size of the network. [ours]
+"""Columns of a tick, small enough for a frame at any size of the network. [ours]
 
 Byte counts have a unit that the `network` frame names: one byte for a small network, else the
 finest unit with which all columns fit. Rounding errors are carried into the next tick, so that sums
@@ -17,15 +17,15 @@ from cubeyard.emulation.network.network import Network
 
 FRAME_BYTES = 9 * 1024
 COLUMNS_BYTES = 7500
-"""The columns' part of a frame's size."""
+"""Part of a frame's size that columns may use."""
 LEAST_ROWS = 16
-"""The least number of rows in any tick for values that few links or flows have."""
+"""Columns of values that few links or flows have always get at least this many rows."""
 TICK_SECS = 0.1
 STEPS = (9999, 999, 99)
-"""Candidates for the number of units of a full link, each with a digit less. 1 % is finer than any
+"""Candidates for the number of units of a full link, each one digit shorter. 1 % is finer than any
 colour."""
 SMALL_PACKET_BYTES = 1000
-"""Packets of full links are taken to be so large or larger: smaller ones do not fill links here."""
+"""Assumed minimum size of packets on full links. Smaller packets do not fill links here."""
 MANY_SERVERS = 64
 """With more servers, shares of a core are rounded to 1 % instead of 0.1 %."""
 
@@ -36,14 +36,14 @@ class Format:
 
     unit_bytes: int
     flows: bool
-    """Whether they hold a column of flows."""
+    """Whether ticks have a column of flows."""
     packets: bool
-    """Whether they hold columns of the links' packets."""
+    """Whether ticks have columns of the links' packets."""
     cpu_digits: int
 
 
 def format_of(network: Network, flows: int, max_flows: int) -> Format:
-    """The finest unit with which a tick of full links fits, with the flows if it can be."""
+    """The finest unit with which a tick of full links fits a frame, with flows if possible."""
     servers, links = len(network.servers), len(network.links)
     full_bytes = network.fastest_bits_per_sec * TICK_SECS / 8
     cpu_digits = 3 if servers <= MANY_SERVERS else 2
@@ -64,7 +64,7 @@ def format_of(network: Network, flows: int, max_flows: int) -> Format:
 
 
 def _width(most_bytes: float, unit: int) -> int:
-    """Characters of a number and its comma."""
+    """Number of characters of a number with its comma."""
     return len(str(int(most_bytes / unit))) + 1
 
 
@@ -83,15 +83,15 @@ class Units:
 
 
 class Few:
-    """Values that few rows have, each with its row: the largest, as many as fit. `counts` are kept
-    until they can be sent."""
+    """Values that few rows have, with the row's number. If not all fit, the largest are sent.
+    `counts` are kept until they can be sent."""
 
     def __init__(self, *, counts: bool) -> None:
         self._counts = counts
         self._rest: dict[int, list[int]] = {}
 
     def of(self, columns: Sequence[Sequence[int]], room_bytes: int) -> list[list[int]]:
-        """`[row, value of each column]`, by row. O(rows)."""
+        """`[row, value of each column]`, ordered by row. O(rows)."""
         result = {row: list(values) for row, values in enumerate(zip(*columns, strict=True)) if any(values)}
         for row, values in self._rest.items():
             result[row] = [item + more for item, more in zip(result.get(row, [0] * len(values)), values, strict=True)]

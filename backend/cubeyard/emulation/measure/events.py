@@ -28,54 +28,54 @@ from cubeyard.frames.events import event as checked
 
 Json = dict[str, Any]
 Route = tuple[int, list[int]]
-"""A flow's row and the servers of its path."""
+"""Row of a flow, and the servers of its path."""
 
 ADDRESS = re.compile(r"\b\d{1,3}(?:\.\d{1,3}){3}\b")
 FIRST_PORT = 5201
-"""The fabric gives flow i the port FIRST_PORT + i."""
+"""The fabric assigns port FIRST_PORT + i to flow i."""
 EVENTS_A_TICK = 20
 ROUTES_A_TICK = 100
 LEAST_ROOM_BYTES = 1000
-"""The reserved space of events and of routes in a frame, even if it is full."""
+"""Space in a frame that is always reserved for events and for routes."""
 EVENT_BYTES = 600
-"""A longer event is reported only by its kind and its length."""
+"""A longer event is reported by kind and length only."""
 PATH_SERVERS = 64
-"""More than any path has."""
+"""Maximum number of servers on a path."""
 WAITING = 500
-"""Most waiting events of one server: more than all its flows report when a switch fails, far less
-than a flood."""
+"""Maximum number of waiting events of one server: more than all its flows report when a switch
+fails, far less than a flood."""
 REMEMBERED = 200_000
-"""Events of a session that are kept for the report: an hour of a flapping cable."""
+"""Maximum number of events kept for the report: enough for an hour of a flapping cable."""
 LEFT_OUT_EVERY_SECS = 1.0
 MOST_NANOS = 2**63
 ROUTES = frozenset({"path-selected", "path-switched"})
 COUNTED = frozenset({"probed", "path-selected"})
-"""Kinds that ticks report only as a number: there are hundreds of equal events."""
+"""Kinds of which ticks report only the number, since there are hundreds of equal events."""
 LONG = frozenset({"service-answer", "service-message"})
-"""Kinds with a readable text of any length, which is sent in parts."""
+"""Kinds with a text of any length, which is sent in parts."""
 REPORTED = "reported"
-"""A protocol's own event, whose name is in `what`."""
+"""Kind of an event that only one protocol has; `what` is its name."""
 RENAMED = {"probe": "probed"}
-"""Kinds of nodes from before the names on the wire were settled."""
+"""New names of kinds from before the names on the wire were final."""
 NOT_CELLS = frozenset({"t", "kind", "server", "at_nanos", "at_secs", "cells"})
 MOST_CELLS = 16
 
 
 @dataclass(frozen=True)
 class Move:
-    """A flow took another path."""
+    """A change of a flow's path."""
 
     at_nanos: int
     server: int | None
     path: list[int]
-    """The one that it left."""
+    """The path before the change."""
     reason: str
 
 
 @dataclass
 class Events:
-    """Between two ticks. `flows` is their number in the workload; `server_at` names the server with
-    an address."""
+    """The events between two ticks. `flows` is the number of flows in the workload; `server_at`
+    returns the name of the server with an address."""
 
     flows: int
     clock: Clock = field(default_factory=Clock)
@@ -83,39 +83,39 @@ class Events:
     all: deque[Json] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
     """All recorded events, shortened."""
     moves: deque[Move] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
-    """Moves of flows whose path was known."""
+    """Path changes of flows whose previous path was known."""
     switches: int = 0
-    """Number of times that a flow changed its path."""
+    """Number of path changes of all flows."""
     paths: dict[int, list[int]] = field(default_factory=dict)
-    """The path of each flow that has one, by its row: ids of servers."""
+    """The current path of each flow, by its row: ids of servers."""
     first_paths: dict[int, list[int]] = field(default_factory=dict)
-    """The first path that each flow had, by its row."""
+    """The first path of each flow, by its row."""
     responses: bool = False
-    """Whether every other flow is the responses to the one before."""
+    """Whether every second flow has the responses of the flow before it."""
     several: bool = False
-    """Whether flows use several paths at a time, of which one is reported."""
+    """Whether flows use several paths at the same time, of which one is reported."""
     path_changes: int = 0
     probings: int = 0
     """How often a flow's paths were probed."""
     probing_nanos: int = 0
-    """How long all of that took."""
+    """Total time of all probings."""
     _last_paths: dict[Hashable, list[int]] = field(default_factory=dict)
-    """The path of each flow, also of return traffic and other applications."""
+    """The latest path of every flow, including return traffic and other applications."""
     _waiting: FairQueue[Json] = field(default_factory=lambda: FairQueue(WAITING))
     _routes: FairQueue[Route] = field(default_factory=lambda: FairQueue(WAITING))
     _counts: Counter[str] = field(default_factory=Counter)
     _now_secs: float = 0.0
     _told: Counter[Hashable] = field(default_factory=Counter)
-    """The number of reported omitted events, by server."""
+    """Number of omitted events that was reported, by server."""
     _told_secs: float = float("-inf")
 
     def hear(self, raw: list[Json], now_secs: float) -> None:
-        """Take in what a tick of the fabric reports. `now_secs` is the tick's time on the session's
+        """Adds the reports in a tick of the fabric. `now_secs` is the tick's time on the session's
         clock."""
         self._now_secs = now_secs
         for event in raw:
             if event.get("flow") == self.flows:
-                continue  # the number of the calibration's flow, which may end when the workload has begun
+                continue  # the calibration's flow, which may end after the workload has begun
             kind = kebab(event.get("kind"))
             if kind == REPORTED:
                 kind = kebab(event.get("what"))
@@ -157,7 +157,7 @@ class Events:
             self._counts[kind] += 1
 
     def _take_path(self, event: Json, kind: str, flow: Hashable, path: list[int], at_nanos: int | None) -> None:
-        """A flow has a path, and may have left another."""
+        """Records a flow's path, and the change if it had another one."""
         left = self._last_paths.get(flow)
         if left is not None and kind == "path-switched" and at_nanos is not None:
             self.moves.append(Move(at_nanos, event.get("server"), left, str(event.get("reason"))))
@@ -165,8 +165,8 @@ class Events:
             self._last_paths[flow] = path
 
     def _tell(self, event: Json, at_secs: float) -> None:
-        """Queue an event for the frames, in the shape of its kind. Raises ValueError for one that
-        does not fit it."""
+        """Queues an event for the frames, in the format of its kind. Raises ValueError if it does
+        not match the format."""
         short = checked().validate_python({**event, "at_secs": round(at_secs, 4)})
         length = len(orjson.dumps(short, option=orjson.OPT_NON_STR_KEYS))
         if length > EVENT_BYTES:
@@ -176,16 +176,17 @@ class Events:
 
     @property
     def connections_lost(self) -> int:
-        """Flows that an end has reported as ended before they had carried everything."""
+        """Number of flows that ended before all data had arrived, as reported by one of their
+        ends."""
         return len({item.get("flow") for item in self.all if item["kind"] == "flow-done" and item.get("reason")})
 
     @property
     def left_out(self) -> list[tuple[Any, int]]:
-        """Servers and the number of their events that no frame contains."""
+        """Servers with the number of their events that no frame contains."""
         return sorted(self._waiting.left_out.items(), key=lambda item: -item[1])
 
     def tick(self, room_bytes: int = 8000) -> Json:
-        """The events that fit the next frame, without empty fields."""
+        """The events for the next frame, without empty fields."""
         events = self._newly_left_out(room_bytes)
         events += _fitting(self._waiting.turns(), EVENTS_A_TICK, room_bytes - len(orjson.dumps(events)))
         routes = _fitting(self._routes.turns(), ROUTES_A_TICK, room_bytes - len(orjson.dumps(events)))
@@ -194,7 +195,7 @@ class Events:
         return {name: some for name, some in every.items() if some}
 
     def _newly_left_out(self, room_bytes: int) -> list[Json]:
-        """Once a second, the servers with omitted events, those with the most unreported ones
+        """Once per second: the servers with omitted events, those with the most unreported ones
         first."""
         if self._now_secs - self._told_secs < LEFT_OUT_EVERY_SECS:
             return []
@@ -211,12 +212,12 @@ class Events:
         return result
 
     def _row(self, flow: Json | int | None) -> int | None:
-        """The workload's flow of a five-tuple or of its number; an application of somebody else's
-        has none."""
+        """The row of a flow, given by five-tuple or number; None for a flow of another
+        application."""
         row = self._row_at(flow, "dport")
         if row is not None or not self.responses:
             return row
-        # Responses leave from the port that their requests go to, and are the next flow.
+        # Responses leave from the port that the requests are sent to, and are the next flow.
         request = self._row_at(flow, "sport")
         return None if request is None else request + 1
 
@@ -242,7 +243,7 @@ class Events:
         return {"kind": kind, **kept}
 
     def _of_protocol(self, event: Json, kind: str) -> Json:
-        """An event of a protocol-specific kind: its cells, or its fields as cells."""
+        """An event that only one protocol has: its cells, or its fields as cells."""
         cells = event.get("cells")
         if cells is None:
             fields = [(name, value) for name, value in event.items() if name not in NOT_CELLS and value is not None]
@@ -253,7 +254,7 @@ class Events:
         return {"kind": "protocol", "name": kind, "server": event.get("server"), "cells": named}
 
     def _named(self, flow: Json) -> Json:
-        """A five-tuple with names for the addresses of servers."""
+        """A five-tuple with names instead of the addresses of servers."""
         return {**flow, "src": self._name_at(str(flow["src"])), "dst": self._name_at(str(flow["dst"]))}
 
     def _name_at(self, address: str) -> str:
@@ -261,13 +262,13 @@ class Events:
 
 
 def kebab(name: Any) -> str:
-    """A name on the wire, as frames have it."""
+    """A name in the format of frames."""
     plain = str(name or "").replace("_", "-")
     return RENAMED.get(plain, plain)
 
 
 def _why(error: Exception) -> str:
-    """A short message; it does not repeat data from a node."""
+    """A short message, which must not contain data from a node."""
     if isinstance(error, ValidationError):
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(str(part) for part in first["loc"][1:])
@@ -278,7 +279,7 @@ def _why(error: Exception) -> str:
 
 
 def _cell(name: str, value: Any) -> Json:
-    """A field with its type, derived from its name and value."""
+    """A field with a type, which is derived from its name and value."""
     kind = "text"
     if isinstance(value, bool):
         kind = "flag"
@@ -301,7 +302,7 @@ def _whole(said: Any, below: int) -> int:
 
 
 def _path(said: Json) -> list[int]:
-    """The ids of a path's servers. Raises ValueError, TypeError or KeyError."""
+    """The ids of the servers on a path. Raises ValueError, TypeError or KeyError."""
     servers = said["servers"]
     if len(servers) > PATH_SERVERS:
         raise ValueError(f"a path of more than {PATH_SERVERS} servers")
@@ -309,7 +310,7 @@ def _path(said: Json) -> list[int]:
 
 
 def _fitting(turns: Iterator[Any], most: int, room_bytes: int) -> list[Any]:
-    """At most `most` of them, until they fill the space."""
+    """Takes at most `most` items, as long as they fit the space."""
     matches: list[Any] = []
     room = max(room_bytes, LEAST_ROOM_BYTES)
     for item in islice(turns, most):

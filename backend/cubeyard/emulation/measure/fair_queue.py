@@ -1,5 +1,5 @@
-"""A queue in which a flooding server blocks no other: each source has a separate line, served in
-turns."""
+"""A queue with a separate line for each source, served in turn, so that a flooding server cannot
+block others."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ Item = TypeVar("Item")
 
 
 class FairQueue(Generic[Item]):
-    """Waiting items by source. Items beyond `most` of one source are dropped and counted."""
+    """Waiting items by source. If a source has more than `most`, further items are dropped and
+    counted."""
 
     def __init__(self, most: int) -> None:
         self._most = most
         self._lines: dict[Hashable, deque[Item]] = {}
         self.left_out: Counter[Hashable] = Counter()
-        """How many items of each source were refused."""
+        """Number of dropped items of each source."""
 
     def put(self, source: Hashable, item: Item) -> bool:
-        """Whether it was taken in."""
+        """Adds an item; returns whether it was accepted."""
         line = self._lines.setdefault(source, deque())
         if len(line) >= self._most:
             self.left_out[source] += 1
@@ -29,7 +30,7 @@ class FairQueue(Generic[Item]):
         return True
 
     def turns(self) -> Iterator[Item]:
-        """Takes from it: one of each source after the other, each source's own in order."""
+        """Yields items, one of each source in turn, and those of a source in order."""
         while self._lines:
             source = next(iter(self._lines))
             line = self._lines.pop(source)

@@ -12,12 +12,12 @@ from cubeyard.emulation.setup.requests import Requests
 Json = dict[str, Any]
 
 OF_OCTAVE = 16
-"""Buckets of an octave, as clients have them: each is at most a sixteenth wide."""
+"""Number of buckets per octave, the same as in clients: each is at most a sixteenth wide."""
 SHARES = {"median": 0.5, "p99": 0.99, "p999": 0.999}
 
 
 def least_secs(bucket: int) -> float:
-    """The least latency in a bucket of that number."""
+    """The smallest latency in the bucket with this number."""
     octave = max(bucket // OF_OCTAVE - 1, 0)
     return (bucket - octave * OF_OCTAVE << octave) / 1e9
 
@@ -57,8 +57,8 @@ class Latencies:
         self.buckets.update(other.buckets)
 
     def at(self, share: float) -> float | None:
-        """So large a share of the answers took at most that long, to a thirty-second of it; None
-        without an answer."""
+        """The latency that this share of the responses did not exceed, accurate to a thirty-second;
+        None without responses."""
         if not self.answered:
             return None
         seen = 0
@@ -69,14 +69,15 @@ class Latencies:
         return self.max_secs
 
     def p99(self, timeout_secs: float) -> float | None:
-        """Over ended requests; a timeout counts as an answer of that length. None without any."""
+        """The 99th percentile over ended requests; a timeout counts as a latency of that length.
+        None without requests."""
         ended = self.answered + self.timed_out
         if not ended or 0.99 * ended > self.answered:
             return timeout_secs if ended else None
         return self.at(0.99 * ended / self.answered)
 
     def tick(self) -> Json:
-        """As a tick has it."""
+        """The results in the format of a tick."""
         return {
             "asked": self.asked,
             "answered": self.answered,
@@ -106,7 +107,7 @@ class LatencyWindow:
         self._secs = 0.0
 
     def add(self, secs: float, ended: Latencies | None) -> float | None:
-        """The 99th percentile with this tick."""
+        """Adds a tick's results, and returns the 99th percentile over the window."""
         self._ticks.append((secs, ended or Latencies()))
         self._secs += secs
         while self._secs - self._ticks[0][0] >= WINDOW_SECS - EPSILON_SECS:
@@ -118,7 +119,7 @@ class LatencyWindow:
 
 
 def report(found: Latencies, requests: Requests) -> Json:
-    """`latency_secs` and `latency_distribution`, as a simulation has them, and what only a
+    """`latency_secs` and `latency_distribution` as in a simulation, and the fields that only a
     measurement has."""
     finished = found.answered + found.timed_out
     bound = requests.bound_secs
@@ -133,7 +134,7 @@ def report(found: Latencies, requests: Requests) -> Json:
             **{name: found.at(share) for name, share in SHARES.items()},
             "max": found.max_secs if found.answered else None,
             "bound": bound,
-            # Among requests with a result, because the last ones are still running.
+            # Relative to requests with a result, because the last ones are still waiting.
             "within_bound": None if bound is None or not finished else found.within_bound / finished,
         },
         "latency_distribution": found.distribution(),

@@ -1,5 +1,5 @@
-"""An event whose text is longer than an event may be, as several events, each with the next part of
-the text."""
+"""Splits an event whose text is too long into several events, each with the next part of the
+text."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ import orjson
 Json = dict[str, Any]
 
 MOST_PARTS = 64
-"""More than the longest answer of a node has; the rest of a longer one is left out."""
+"""Maximum number of parts: more than the longest answer of a node has. The rest of a longer text is
+omitted."""
 LEAST_BYTES = 64
 """The smallest part. An event with less space for text is not sent in parts."""
 PART_CELL_BYTES = 96
-"""For the cell that numbers the parts, and the time that is added to an event."""
+"""Space for the cell that numbers the parts, and for the time that is added to an event."""
 
 
 def in_parts(event: Json, most_bytes: int) -> list[Json]:
@@ -45,7 +46,7 @@ def _with(cells: list[Json], at: int, text: str) -> list[Json]:
 
 
 def _pieces(text: str, room: int) -> list[str]:
-    """The text cut so that no piece takes more than `room` bytes of JSON."""
+    """Splits a text into pieces of at most `room` bytes of JSON."""
     pieces, begin, used = [], 0, 0
     for i, character in enumerate(text):
         length = len(orjson.dumps(character)) - 2

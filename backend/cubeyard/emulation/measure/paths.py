@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 SPAN_SECS = 1.0
-"""Paths are looked at so often: an hour of flows that move has thousands of spans, not tens of
+"""Minimum length of a span: an hour with moving flows has thousands of spans instead of tens of
 thousands."""
 
 Paths = list[list[int]]
-"""Ids of the servers of each flow's path, both ends included."""
+"""Ids of the servers on each flow's path, including both ends."""
 
 
 class PathsTaken:
@@ -23,7 +23,8 @@ class PathsTaken:
         self._seen = -1
 
     def add(self, secs: float, paths: Mapping[int, list[int]], changes: int) -> None:
-        """`secs` more over these paths, by row of the flow; `changes` differs whenever they do."""
+        """Adds `secs` with these paths, given by row of the flow. `changes` must differ if the
+        paths do."""
         had = self._spans[-1] if self._spans else None
         if had is None or (changes != self._seen and had[0] >= SPAN_SECS):
             self._seen = changes
@@ -32,9 +33,9 @@ class PathsTaken:
             self._spans[-1] = (had[0] + secs, had[1])
 
     def fair_rates(self, rates_over: Callable[[Paths], list[float]]) -> np.ndarray | None:
-        """[flow] Mean fair rate over the spans, each computed by `rates_over`, in its unit. None
-        unless the path of every flow is known most of the time: servers that do not forward report
-        no paths."""
+        """[flow] Mean fair rate over the spans, in the unit of `rates_over`, which computes the
+        rates for one span. None unless the paths of all flows are known most of the time: servers
+        that do not forward report none."""
         known = [(secs, paths) for secs, paths in self._spans if secs > 0 and all(paths)]
         total_secs = sum(secs for secs, _ in self._spans)
         known_secs = sum(secs for secs, _ in known)

@@ -28,24 +28,24 @@ Json = dict[str, Any]
 Part = Literal["before", "during", "after"]
 
 QUIET_SECS = 1.0
-"""The least time before the first fault for a valid measurement of it."""
+"""Minimum time before the first fault for a valid measurement of that time."""
 SHORTEST_SECS = 0.02
-"""The kernel counts CPU time in hundredths of a second: a shorter tick has no new value and repeats
-the previous one."""
+"""The kernel counts CPU time in hundredths of a second. A shorter tick has no new value, so the
+previous one is repeated."""
 WAYS = ((0, "ab"), (1, "ba"))
-"""Directions of a link, and what a report calls them."""
+"""Directions of a link, with their names in a report."""
 MAX_FLOW_COLUMNS = 512
-"""A tick with more flows gives them by server only."""
+"""With more flows, ticks have values per server only."""
 
 
 @dataclass
 class Recorder:
-    """Everything measured since the workload began to count."""
+    """All measurements since counting began."""
 
     question: Question
     parts: dict[Part, Sums] = field(default_factory=dict)
     series: list[tuple[float, float, float]] = field(default_factory=list)
-    """(at, goodput, ABT), one a second."""
+    """One point per second: (at, goodput, ABT)."""
 
     def __post_init__(self) -> None:
         network = self.question.network
@@ -60,7 +60,7 @@ class Recorder:
         self._source = np.array([self._row[flow.source] for flow in self.question.flows])
         self._window = Window(len(self.question.flows))
         self.paths_before = PathsTaken(len(self.question.flows))
-        """The paths before the first fault."""
+        """Paths before the first fault."""
         self._next_second = 0
         self._last_secs, self._last_number = 0.0, 0
         self._cpu = 0.0
@@ -81,7 +81,7 @@ class Recorder:
         self._lately: deque[Tick] = deque(maxlen=TICKS)
         self._part: Part | None = None
         self._part_secs = 0.0
-        """Since when the part has been this one, without interruption."""
+        """For how long the current part has lasted without interruption."""
 
     def _sums(self) -> Sums:
         links, flows = len(self.question.network.links), len(self.question.flows)
@@ -96,8 +96,8 @@ class Recorder:
         )
 
     def take(self, frame: Json) -> tuple[Tick, float]:
-        """Adds a tick and returns it with its duration in seconds: lost ticks add neither time nor
-        bytes."""
+        """Adds a frame; returns its tick with the duration in seconds. Lost ticks add neither time
+        nor bytes."""
         network = self.question.network
         tick = Tick.of(frame, len(self._servers), len(network.links), len(self.question.flows))
         self.clock.sampled(tick.at_secs)
@@ -125,7 +125,7 @@ class Recorder:
 
     @property
     def all_received(self) -> bool:
-        """Whether every flow of limited size has ended, and all requests of a limited number."""
+        """Whether every flow of limited size, and every limited number of requests, is complete."""
         if self.question.requests is not None:
             request = self.question.requests.all_asked
             return request is not None and self._finished >= request
@@ -133,23 +133,23 @@ class Recorder:
 
     @property
     def lately(self) -> Json:
-        """Delays on this machine within the last ticks, for the verdict."""
+        """How this machine delayed the last ticks, for the verdict."""
         return delays_of(self._lately)
 
     @property
     def quiet(self) -> Sums | None:
-        """The time before the first fault, if it was long enough."""
+        """The sums before the first fault, if that time was long enough."""
         before = self.parts.get("before")
         return before if before is not None and before.secs >= QUIET_SECS - EPSILON_SECS else None
 
     @property
     def received_before(self) -> np.ndarray:
-        """[flow] Bytes that came before anything was counted, while the flows settled."""
+        """[flow] Bytes received before counting began, while the flows settled."""
         return self._received - self.total.flows
 
     @property
     def _done(self) -> set[int]:
-        """Flows of limited size that have ended."""
+        """Rows of flows of limited size that are complete."""
         size = self.question.settings.flow_bytes
         return set() if size is None else set(np.flatnonzero(self._received >= size).tolist())
 
@@ -162,16 +162,15 @@ class Recorder:
         dead: Collection[int] = (),
         cut_off: Collection[int] = (),
     ) -> Reading:
-        """Add a tick of the measured time, which is at `at_secs` of it. `dead` are ids of servers
-        that are off; `cut_off` ids of flows that no path is left for. ABT is of the other flows, as
-        a prediction's is.
-        """
+        """Counts a tick at `at_secs` of the measured time. `dead` are ids of servers that are off,
+        `cut_off` ids of flows without any path. ABT only includes the other flows, as in a
+        prediction."""
         ended = self._flows_of(dead) | set(cut_off)
         self._cut_off = len(ended)
         self.reading = self._read(ended)
         self._part_secs = secs + (self._part_secs if part == self._part else 0.0)
         self._part = part
-        # A second that began in another part is not this one's.
+        # A second that began in another part does not belong to this one.
         own = self.reading if self._part_secs >= WINDOW_SECS - EPSILON_SECS else None
         whole = self.reading if self.total.secs + secs >= WINDOW_SECS - EPSILON_SECS else None
         self.parts.setdefault(part, self._sums()).add(secs, tick, own, ended)
@@ -193,8 +192,8 @@ class Recorder:
         return {flow.id for flow in self.question.flows if flow.source in servers or flow.destination in servers}
 
     def payload(self, tick: Tick, at_secs: float, phase: TickPhase) -> TickFrame:
-        """The tick's frame, with differences in columns and without empty fields. At most
-        FRAME_BYTES of JSON."""
+        """The tick's frame, at most FRAME_BYTES of JSON, with differences in columns and without
+        empty fields."""
         received = np.bincount(self._destination, tick.flows, len(self._servers)).astype(np.int64)
         units = self._units
         payload: TickFrame = {
@@ -234,7 +233,7 @@ class Recorder:
         return cast("TickFrame", {**payload, **self.events.tick(FRAME_BYTES - len(orjson.dumps(payload)))})
 
     def _subflows_of(self, tick: Tick) -> list[int]:
-        """[9 flow + subflow] Bytes."""
+        """[9 flow + subflow] Bytes carried."""
         column = [0] * (MAX_SUBFLOWS * len(self.question.flows) if tick.subflows else 0)
         for flow, subflow, count in tick.subflows:
             if 0 <= flow < len(self.question.flows) and 0 <= subflow < MAX_SUBFLOWS:
@@ -290,6 +289,6 @@ class Recorder:
         ]
 
     def _as_predicted(self, flow: int) -> Json:
-        """Whether a flow took the path that was predicted, if one was."""
+        """Whether a flow took its predicted path, if one was predicted."""
         predicted = self.question.prediction.paths
         return {} if predicted is None else {"as_predicted": self.events.first_paths.get(flow) == predicted[flow]}

@@ -25,12 +25,12 @@ SUM_DIGITS = 6
 
 @dataclass(frozen=True)
 class _Field:
-    """How one field of a tick is merged: by a rule, or for each of its fields by their rules."""
+    """How a field of a tick is merged: by a rule, or recursively by the rules of its fields."""
 
     over: Over | None
     fields: dict[str, _Field]
     optional: bool
-    """Left out where it would be empty."""
+    """Whether the field is omitted if it is empty."""
 
 
 def _fields_of(shape: Any) -> dict[str, _Field]:
@@ -56,19 +56,20 @@ FIELDS = _fields_of(TickFrame)
 
 
 class Seconds:
-    """Collects ticks; each tenth returns a second of the same form, with `secs` as a further
-    field."""
+    """Collects ticks. After every tenth, returns a second in the same format, with the additional
+    field `secs`."""
 
     def __init__(self) -> None:
         self._ticks: list[tuple[Json, float]] = []
 
     def add(self, tick: Json, secs: float) -> Json | None:
-        """Adds a tick's frame and the time that it covers."""
+        """Adds a tick's frame and the time that it covers. Returns the second, if it is
+        complete."""
         self._ticks.append((tick, secs))
         return self.rest() if len(self._ticks) == TICKS else None
 
     def rest(self) -> Json | None:
-        """The second of the ticks added since the last one; None if there are none."""
+        """The incomplete second of the last ticks; None without any."""
         ticks = [tick for tick, _ in self._ticks]
         total_secs = sum(secs for _, secs in self._ticks)
         if not ticks:
@@ -79,7 +80,7 @@ class Seconds:
 
 
 def _together(fields: dict[str, _Field], parts: list[Json], weights: list[float]) -> Json:
-    """The fields that any of the parts has."""
+    """Merges the fields that occur in any of the parts."""
     result: Json = {}
     for name, field in fields.items():
         there = [(part[name], weight) for part, weight in zip(parts, weights, strict=True) if name in part]
@@ -105,7 +106,7 @@ def _over(over: Over, values: list[Any], weights: list[float]) -> Any:
 
 
 def _sum(values: list[Any]) -> Any:
-    """Sums of numbers, of counts by name, of rows that few have, or of columns."""
+    """The sum of numbers, of counts by name, of rows as in `Few`, or of columns."""
     if isinstance(values[0], dict):
         sums: Counter[str] = Counter()
         for value in values:
@@ -120,7 +121,7 @@ def _sum(values: list[Any]) -> Any:
 
 
 def _by_row(values: list[list[list[int]]], both: Callable[[int, int], int]) -> list[list[int]]:
-    """Rows with values, as `Few` gives them."""
+    """Merges rows with values, in the format of `Few`."""
     result: dict[int, list[int]] = {}
     for value in values:
         for row, *numbers in value:

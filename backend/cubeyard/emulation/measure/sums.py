@@ -1,4 +1,4 @@
-"""Sums of ticks over a stretch of the session, and their means for the report."""
+"""Sums of ticks over a part of the session, and the means for the report."""
 
 from __future__ import annotations
 
@@ -22,37 +22,37 @@ class Sums:
     links: np.ndarray
     """[direction, link]"""
     packets: np.ndarray
-    """[direction, link] Number."""
+    """[direction, link] Number of packets."""
     link_drops: np.ndarray
     """[direction, link] Packets dropped by a full queue or a fault."""
     longest_queue: np.ndarray
-    """[direction, link] At any tick."""
+    """[direction, link] The longest queue at any tick, in bytes."""
     flows: np.ndarray
     relayed: np.ndarray
     alive: np.ndarray
-    """[flow] Whether both its ends were up all the time."""
+    """[flow] Whether both ends were up all the time."""
     secs: float = 0.0
     ticks: int = 0
     retransmits: int = 0
     drops: int = 0
     cpu: float = 0.0
-    """Sum of cpu x secs."""
+    """Sum of CPU share x seconds."""
     own_cpu: float | None = None
-    """Sum of what the run itself used x secs; None if it is not known."""
+    """Sum of the run's own CPU share x seconds; None if it is unknown."""
     late_ticks: int = 0
     wait_secs: float = 0.0
-    """The run's processes waited so long for a processor."""
+    """Total time that processes of the run waited for a processor."""
     waits: int = 0
-    """How often they waited."""
+    """How often processes of the run waited."""
     backlog_drops: int = 0
-    """Packets that the kernel dropped because it was behind with its work."""
+    """Packets that the kernel dropped because a processor was behind with its work."""
     least_bits_per_sec: float | None = None
     least_abt_bits_per_sec: float | None = None
     most_stalled_flows: int | None = None
-    """Flows without progress in the worst second."""
+    """Number of flows without progress in the worst second."""
 
     def add(self, secs: float, tick: Tick, reading: Reading | None, dead: Collection[int]) -> None:
-        """`reading` is of a second of this stretch; None while less of it has passed."""
+        """Adds a tick. `reading` covers a second of this part; None until a second has passed."""
         self.secs += secs
         self.alive[list(dead)] = False
         self.ticks += 1
@@ -82,14 +82,14 @@ class Sums:
 
     @property
     def abt_bits_per_sec(self) -> float:
-        """The number of flows times the slowest flow's mean rate, among flows that were never cut
+        """Number of flows times the slowest flow's mean rate, for the flows that were never cut
         off."""
         alive = self.flows[self.alive]
         return float(alive.min()) * 8 / self.secs * alive.size if alive.size and self.secs > 0 else 0.0
 
     @property
     def delays(self) -> Json:
-        """Delays on this machine, for the verdict."""
+        """How this machine delayed the run, for the verdict."""
         return {
             "late_ticks": self.late_ticks / self.ticks if self.ticks else 0.0,
             "wait_secs": self.wait_secs / self.waits if self.waits else None,
@@ -98,7 +98,7 @@ class Sums:
 
     @property
     def stalled_flows(self) -> int:
-        """Flows that carried nothing in all of it."""
+        """Number of flows that carried nothing in the whole part."""
         return int((self.flows == 0).sum())
 
     def document(self) -> Json:
@@ -121,7 +121,7 @@ class Sums:
 
 
 def delays_of(ticks: Collection[Tick]) -> Json:
-    """Delays on this machine within some ticks."""
+    """How this machine delayed some ticks."""
     waits = sum(tick.waits for tick in ticks)
     return {
         "late_ticks": sum(tick.late for tick in ticks) / max(len(ticks), 1),
@@ -131,7 +131,8 @@ def delays_of(ticks: Collection[Tick]) -> Json:
 
 
 def _at_most(least: float | None, mean: float) -> int | None:
-    """The least of any second, which a remainder of less than a second may be below."""
+    """The minimum over all seconds, rounded, but at most the mean: a remainder of less than a
+    second can lower the mean below that minimum."""
     return None if least is None else round(min(least, mean))
 
 

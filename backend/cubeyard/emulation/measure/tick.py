@@ -1,4 +1,4 @@
-"""A fabric's frame in arrays."""
+"""Converts a fabric's frame to arrays."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ class Tick:
     number: int
     at_secs: float
     links: np.ndarray
-    """[direction, link] Bytes."""
+    """[direction, link] Bytes carried."""
     packets: np.ndarray
-    """[direction, link]"""
+    """[direction, link] Packets carried."""
     link_drops: np.ndarray
     """[direction, link] Packets dropped by a full queue or a fault."""
     queue: np.ndarray
-    """[direction, link] Bytes that wait now."""
+    """[direction, link] Bytes in the queue now."""
     relayed: np.ndarray
     own: list[int]
     server_cpu: list[float]
@@ -38,18 +38,18 @@ class Tick:
     """Share of all cores that the run used; None if the fabric does not report it."""
     events: list[Json]
     subflows: list[list[int]]
-    """[flow, subflow, bytes] carried by MPTCP's subflows since they were last reported."""
+    """[flow, subflow, bytes] Bytes of MPTCP subflows since the last report."""
     latencies: Latencies | None = None
     """Results of requests; None if there were none."""
     late: bool = False
-    """It was read more than half a tick after its time."""
+    """Whether it was read more than half a tick after its time."""
     wait_secs: float = 0.0
     """How long processes of the run waited for a processor since the last tick."""
     waits: int = 0
     backlog_drops: int = 0
-    """Packets that the kernel dropped because it was behind with its work."""
+    """Packets that the kernel dropped because a processor was behind with its work."""
     missed: int = 0
-    """Number of lost ticks between the previous tick and this one: their counts are missing."""
+    """Number of ticks lost before this one; their counts are missing."""
 
     @classmethod
     def of(cls, frame: Json, servers: int, links: int, flows: int) -> Tick:
@@ -82,7 +82,7 @@ class Tick:
 
 
 def _filled(values: list[Any] | None, length: int) -> list[Any]:
-    """Extends a list to the full length: values missing in a frame are zero."""
+    """Extends a list to the full length: omitted values of a frame are zero."""
     return [*(values or []), *[0] * length][:length]
 
 
@@ -91,5 +91,6 @@ def _column(values: list[Any] | None, length: int) -> list[int]:
 
 
 def _both_ways(values: list[Any] | None, links: int) -> np.ndarray:
-    """[direction, link], of a column that gives all of one direction, then all of the other."""
+    """[direction, link] from a column that lists all links in one direction, then all in the
+    other."""
     return np.array(_column(values, 2 * links), dtype=np.int64).reshape(2, links)

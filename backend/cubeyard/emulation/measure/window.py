@@ -8,22 +8,22 @@ from dataclasses import dataclass
 
 EPSILON_SECS = 1e-6
 WINDOW_SECS = 1.0
-"""Rates are means over this long: TCP's own swings are not the network's."""
+"""Rates are means over this time, which averages out the variations of TCP itself."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """Means over the last window."""
+    """The means over the last window."""
 
     goodput_bits_per_sec: float
     abt_bits_per_sec: float
     stalled_flows: int
     latency_p99_secs: float | None = None
-    """None if no request ended."""
+    """99th percentile of latency; None if no request ended."""
 
 
 class Window:
-    """The flows' progress over the last second, or the less that there is of it."""
+    """Progress of the flows over the last second, or over the shorter time so far."""
 
     def __init__(self, flows: int) -> None:
         self._ticks: deque[tuple[float, list[int]]] = deque()
@@ -40,11 +40,11 @@ class Window:
             self._sums = [had - less for had, less in zip(self._sums, gone, strict=True)]
 
     def read(self, dead: Collection[int] = (), done: Collection[int] = ()) -> Reading:
-        """`dead` are rows of flows that have lost an end: ABT is of the others, as it is predicted.
-        `[bcube §3.6]`
+        """`dead` are rows of flows that have lost an end. ABT only includes the others, as in a
+        prediction. `[bcube §3.6]`
 
-        `done` are rows of flows that have carried all they had to: they are not stalled, nor is any
-        of them the slowest.
+        `done` are rows of flows that are complete: they count neither as stalled nor as the
+        slowest.
         """
         secs = max(self._secs, 1e-9)
         alive = [item for row, item in enumerate(self._sums) if row not in dead and row not in done]

@@ -1,7 +1,7 @@
-"""The network that is emulated: a plan's topology, or a slice of it, as the fabric takes it.
+"""The emulated network: a plan's topology or a slice of it, and its description for the fabric.
 
-Ids stay the plan's own, in a slice too: every frame, event and fault speaks of the same numbers as
-the plan does.
+A slice keeps the ids of the plan, so that frames, events and faults use the same numbers as the
+plan.
 """
 
 from __future__ import annotations
@@ -27,14 +27,15 @@ IP_AND_UDP_BYTES = 28
 
 @dataclass(frozen=True)
 class Link:
-    """Ends are (node, port)."""
+    """A link; each end is (node, port)."""
 
     id: int
     a: tuple[int, int]
     b: tuple[int, int]
     level: int
     rate_ratio: float = 1.0
-    """How many times faster than the plan's slowest link it is, in the plan and here."""
+    """The link's rate relative to the plan's slowest link; the same ratio holds in the
+    emulation."""
 
 
 @dataclass(frozen=True)
@@ -47,17 +48,17 @@ class Network:
     switches: dict[int, str]
     links: list[Link]
     whole: bool
-    """False for a slice."""
+    """Whether this is the whole topology and not a slice."""
     rate_bits_per_sec: float
     """The rate of the slowest link."""
     mtu: int
     protocol: Json
-    """The protocol of its servers, from the engine's profile: `name`, `header_bytes`, `gateways`,
+    """The protocol of the servers, from the engine's profile: `name`, `header_bytes`, `gateways`,
     `adapts`, `switches`, `routing`, `forwardings`."""
     outside: list[str] = field(default_factory=list)
     """Names of the servers that a slice leaves out."""
     gateways: list[int] = field(default_factory=list)
-    """Ids of the servers that join it to an external network."""
+    """Ids of the servers that are gateways to an external network."""
     addresses: dict[int, str] = field(default_factory=dict)
     """The address of each server for applications."""
     host_names: dict[int, str] = field(default_factory=dict)
@@ -68,7 +69,7 @@ class Network:
     planned_bits_per_sec: float = 1e9
     """The planned rate of the slowest link."""
     user_services: list[Json] = field(default_factory=list)
-    """Services that users wrote: `{name, id, module}`, the module in hexadecimal digits."""
+    """Users' services: `{name, id, module}`, the module in hexadecimal digits."""
     program: str | None = None
     """The user's program for the servers' chips, if there is one."""
     picture: str = "tiers"
@@ -91,7 +92,7 @@ class Network:
         return {address: self.servers[item] for item, address in self.addresses.items()}
 
     def server_at(self, address: str) -> str | None:
-        """The name of the server with that address; None for an address outside the network."""
+        """The name of the server with this address; None for an address outside the network."""
         return self._server_at.get(address)
 
     @cached_property
@@ -112,13 +113,13 @@ class Network:
         return f"{self.name_of[link.a[0]]}/{self.name_of[link.b[0]]}"
 
     def link_names(self, link: Link) -> tuple[str, str]:
-        """The link by its two ends, in either order."""
+        """The names of the link's two ends."""
         a, b = self.name_of[link.a[0]], self.name_of[link.b[0]]
         return f"{a}/{b}", f"{b}/{a}"
 
     @cached_property
     def header_efficiency(self) -> float:
-        """The payload's share of a link's rate: a full packet without the headers of Ethernet, the
+        """The payload's share of a link's rate, for full packets with the headers of Ethernet, the
         protocol, IP and TCP."""
         ethernet, ip_tcp = 14, 52
         return (self.mtu - self.protocol["header_bytes"] - ip_tcp) / (self.mtu + ethernet)
@@ -135,10 +136,10 @@ class Network:
         congestion: Json | None = None,
         subflows: int | None = None,
     ) -> Json:
-        """The description for the fabric. `dataplane` is the forwarding of servers, if they
-        forward; `balance` is how routers spread flows, if switches are routers; `congestion` is how
-        queues signal congestion, if they do; `subflows` is the most MPTCP subflows of a connection,
-        0 for the default."""
+        """The description for the fabric. `dataplane` is the servers' forwarding, if they forward.
+        `balance` is how routers spread flows, if switches are routers. `congestion` has the
+        settings of congestion notification, if it is on. `subflows` is the maximum number of MPTCP
+        subflows per connection, 0 for the default."""
         return {
             "run": run_id,
             "spec": self.spec,
@@ -213,14 +214,14 @@ def build(
 
 
 def _with_prefix(topology: Json, spec: Mapping[str, Any]) -> Json:
-    """The topology, with the prefix that the plan's site puts before host names if it has one."""
+    """The topology, with the plan's prefix for host names if its site has one."""
     site = spec.get("site")
     prefix = site.get("host_prefix") if isinstance(site, Mapping) else None
     return topology if prefix is None else {"topology": topology, "site": {"host_prefix": prefix}}
 
 
 def _described(engine: Engine, spec: Json, part: Json | None) -> Json:
-    """The engine's own description; its findings as errors of the request's fields."""
+    """The engine's description. Its findings are raised as errors of the request's fields."""
     if part is not None:
         part = {"within": part["within"], "k": part["k"]} if part.get("within") else {"servers": part["servers"]}
     try:
@@ -232,8 +233,8 @@ def _described(engine: Engine, spec: Json, part: Json | None) -> Json:
 
 
 def with_gateways(network: Network, names: list[str]) -> Network:
-    """The network with some of its servers as gateways. Raises a 422 that names the one that cannot
-    be."""
+    """The network with some of its servers as gateways. Raises a 422 that names a server that
+    cannot be one."""
     if names and not network.protocol["gateways"]:
         raise field_error(
             "body.emulation.gateways",
@@ -271,7 +272,7 @@ def check_settings(network: Network, settings: Mapping[str, float]) -> None:
 
 def check_dataplane(network: Network, dataplane: str, hosts: int = 1) -> None:
     """Raises a 422 for a forwarding that the servers' protocol does not support, or not on several
-    hosts; no check if servers do not forward."""
+    hosts. No check if servers do not forward."""
     known = network.protocol["forwardings"]
     names = [forwarding["name"] for forwarding in known if hosts <= 1 or not forwarding["one_host"]]
     if dataplane not in names and dataplane in (forwarding["name"] for forwarding in known):
@@ -301,7 +302,7 @@ def in_user_space(network: Network, dataplane: str) -> bool:
 
 
 def check_balance(network: Network, balance: str) -> None:
-    """Raises a 422 for one that the network does not have."""
+    """Raises a 422 for a balance that the network does not support."""
     if balance != "ecmp" and network.protocol["switches"] != "routers":
         raise field_error(
             "body.emulation.balance",
@@ -326,8 +327,8 @@ def check_balance(network: Network, balance: str) -> None:
 
 
 def check_transport(network: Network, settings: Emulation) -> None:
-    """Raises a 422 for MPTCP in a network, or with settings, in which it has no second path to
-    choose, and for datagrams that are longer than a packet."""
+    """Raises a 422 for MPTCP in a network, or with settings, without a second path; and for
+    datagrams that are longer than a packet."""
     most = network.mtu - network.protocol["header_bytes"] - IP_AND_UDP_BYTES
     if settings.datagram_bytes is not None and settings.datagram_bytes > most:
         message = f"A packet of {network.mtu} bytes has no room for it."
@@ -343,7 +344,7 @@ def check_transport(network: Network, settings: Emulation) -> None:
             limit="tcp or udp",
             hint="Take tcp, or Subways, a fat-tree or another network of routers.",
         )
-    # Without a loop there is a link less than nodes, and one path between any two.
+    # A network without loops has one link less than nodes, and a single path between any two nodes.
     if len(network.links) < len(network.servers) + len(network.switches):
         raise field_error(
             "body.emulation.protocol",
@@ -376,7 +377,7 @@ def outside_namespace(run_id: str) -> str:
 
 
 OUTSIDE_ADDRESS = "198.18.0.1"
-"""An address in the network reserved for benchmarks. `[RFC 2544]`"""
+"""An address of the network reserved for benchmarks. `[RFC 2544]`"""
 
 
 def _profile(engine: Engine, spec: Json) -> Json:
@@ -392,7 +393,7 @@ def _profile(engine: Engine, spec: Json) -> Json:
         raise field_error(
             f"body.plan.{refusal['field']}",
             refusal["value"],
-            # The engine's sentence ends with the hint, which has a separate field.
+            # The engine's sentence ends with the hint, which is returned in a separate field.
             str(refusal["message"]).removesuffix(str(refusal["hint"])).rstrip(),
             limit=refusal["limit"],
             hint=refusal["hint"],

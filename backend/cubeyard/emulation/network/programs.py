@@ -1,5 +1,5 @@
-"""Programs that users wrote for the chips of a network's servers: checked for every server, and as
-the fabric takes them."""
+"""Users' programs for the chips of a network's servers: checks them for every server, and converts
+them for the fabric."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def is_programmable(network: Network, dataplane: str) -> bool:
 
 
 def programmed(engine: Engine, network: Network, dataplane: str, program: str | None, where: str) -> Network:
-    """The network whose servers' chips run it. Raises a 422 for the field `where`: a forwarding
-    that users cannot program, or the first mistake with its line and column."""
+    """The network with this program in its servers' chips. Raises a 422 for the field `where`:
+    users cannot program this forwarding, or the first mistake with its line and column."""
     if program is None:
         return network
     known = network.protocol["forwardings"]

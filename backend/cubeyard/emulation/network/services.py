@@ -21,8 +21,7 @@ FIELD = "body.emulation.services"
 
 
 def with_services(network: Network, names: Sequence[str]) -> Network:
-    """The network with these services on its servers too. Only names are added, without the
-    services' code."""
+    """The network with these services on its servers. Adds only names, without code."""
     if not names:
         return network
     more = [{"name": name, "title": name, "description": "Written by a user.", "messages": []} for name in names]
@@ -30,8 +29,8 @@ def with_services(network: Network, names: Sequence[str]) -> Network:
 
 
 def hosted(engine: Engine, network: Network, services: Sequence[UserService]) -> Network:
-    """The network whose servers host these too. Raises a 422 that names the field that is wrong,
-    and what to do."""
+    """The network whose servers also host these services. Raises a 422 that names the wrong field
+    and the fix."""
     _check(network, [(service.name, service.id) for service in services])
     described = [
         {"name": service.name, "id": service.id, "module": _module(engine, f"{FIELD}.{at}.module", service).hex()}

@@ -1,5 +1,5 @@
-"""Users' programs on servers during a run: an event for each program that ends, and their part of
-the report."""
+"""Users' programs on servers during a run: reports an event for each program that ends, and adds
+them to the report."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ class Programs:
         self._question = question
         self._deployment = deployment
         self._told: set[str] = set()
-        """Containers whose end was reported or intended."""
+        """Containers whose end was reported or caused by a fault."""
         self._identities: dict[int, str] = {}
         self._ended: list[Json] = []
 
     def look(self, off: set[int], at_secs: float) -> list[Json]:
         """Polls the programs. Returns an event, in the form of the fabric's events, for each
-        program that has ended by itself since the last poll; programs of servers that are `off`
-        ended with the server. Raises one of GONE."""
+        program that has ended by itself since the last poll; programs of servers in `off` have
+        ended with their server. Raises one of GONE."""
         events = []
         for server, state in sorted(self._deployment.programs(self._told).items()):
             if state.identity:
@@ -58,7 +58,8 @@ class Programs:
         return {"kind": "program-ended", "image": _last(image, IMAGE_BYTES), **reported}
 
     def document(self) -> list[Json]:
-        """Each image with its servers, what it was exactly, and which of its programs ended."""
+        """For the report: each image with its servers, its exact identity, and which of its
+        programs have ended."""
         names = self._question.network.servers
         matches = []
         for item in described(self._question.beside):

@@ -1,4 +1,4 @@
-"""The calibration before the workload: one connection alone between two servers that share a
+"""The calibration before the workload: a single connection between two servers that share a
 switch."""
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ from cubeyard.emulation.setup.flows import for_fabric
 from cubeyard.emulation.setup.question import Question
 
 SLOW_START_SECS = 1.0
-"""Sent first and not counted: TCP begins slowly. Half of a calibration that is shorter than twice
-this."""
+"""Time at the start that is not counted, since TCP starts slowly; at most half of the
+calibration."""
 
 
 LEAST_SECS = 0.3
-"""A pair that is counted for less shows how TCP begins, not the machine."""
+"""Minimum counted time. In less, TCP's start would dominate the result."""
 
 
 def calibrate(fabrics: Fabrics, run_id: str, question: Question, check: Callable[[], None]) -> Calibration | None:
-    """The goodput of one TCP connection over `calibrate_secs`; None if too little of it was
-    counted. Raises the exceptions of `check`, and FabricGoneError."""
+    """The goodput of one TCP connection over `calibrate_secs`; None if the counted time is too
+    short. Raises the exceptions of `check`, and FabricGoneError."""
     network, secs = question.network, question.settings.calibrate_secs
     source, destination = _neighbours(question)
     flow = {
         **for_fabric(question.flows[:1], question.settings)[0],
-        # A separate flow number, and therefore separate ports, so that no state of it disturbs the
-        # workload.
+        # A separate flow number, and therefore separate ports, so that its state does not disturb
+        # the workload.
         "id": len(question.flows),
         "source": source,
         "destination": destination,

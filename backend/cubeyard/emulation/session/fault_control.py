@@ -1,5 +1,5 @@
-"""Injecting and recovering faults while the workload runs: by the schedule, and by orders. Each
-change is a frame."""
+"""Injects and recovers faults while the workload runs, by the schedule and by orders. Each change
+is a frame."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ Json = dict[str, Any]
 
 STATES = {"inject": "injected", "recover": "recovered"}
 MOST_TRIES = 20
-"""A fault whose recovery fails is tried again with each tick, two seconds long."""
+"""If a recovery fails, it is tried again with each tick, for two seconds."""
 
 LONGER_SHARE = 0.1
-"""A fault that lasts longer by this share of its planned length is not as planned."""
+"""If a fault lasts longer than planned by more than this share, the schedule was not met."""
 REVIVE_SECS = 2.0
 """A killed server's container is up again within this time."""
 
 
 @dataclass
 class Stuck:
-    """A fault that could not be recovered."""
+    """A fault whose recovery has failed."""
 
     fault: Fault
     due_secs: float
@@ -47,20 +47,21 @@ class Stuck:
 
 @dataclass(frozen=True)
 class State:
-    """The damage since a moment, and the prediction for it."""
+    """The network's damage from some time on, and the prediction for it."""
 
     at_secs: float
     part: Part
     dead: frozenset[int]
-    """Servers that are off."""
+    """Ids of servers that are off."""
     cut_off: frozenset[int]
-    """Flows without a path or an end: ABT is of the others, as predicted."""
+    """Flows without a path, or with a dead end. ABT only includes the others, as in a
+    prediction."""
     expected: Reading
     """The prediction of the flow engine."""
 
 
 class FaultControl:
-    """Tracks every fault of the run, and the prediction for the network's present state."""
+    """Tracks all faults of the run, and the prediction for the network's current state."""
 
     def __init__(self, question: Question, injector: Injector, sink: Sink, clock: Clock, upgrading: Upgrading) -> None:
         self._question = question
@@ -71,22 +72,22 @@ class FaultControl:
         self._schedule: Schedule = question.schedule.again()
         self._known: dict[str, Fault] = {fault.id: fault for fault in question.schedule.faults}
         self._ordered: dict[str, Fault] = {}
-        """Faults that were ordered and have neither happened nor failed."""
+        """Ordered faults that were neither injected nor rejected yet."""
         upgrade = question.upgrade
         self._damage = Damage.of(upgrade.missing) if upgrade is not None else WHOLE
-        """The damage of the latest `predicted` frame."""
+        """The damage in the latest `predicted` frame."""
         self._prediction = question.prediction
         self.happened: list[Json] = []
-        """Every injection, with its times."""
+        """All injections with their times."""
         self._states = deque([self._state_from(-inf)])
-        """In order of time; the first is that of the latest tick."""
+        """States in order of time. The first is the one in the latest tick."""
         self._missing: dict[str, Json] = {}
         self._stuck: dict[str, Stuck] = {}
         self.predicted: list[Json] = []
         """The payloads of all `predicted` frames."""
 
     def state(self, at_secs: float) -> State:
-        """The network's state in the tick that ends at `at_secs`. Ticks come in order."""
+        """The network's state in the tick that ends at `at_secs`. Ticks must come in order."""
         while len(self._states) > 1 and self._states[1].at_secs < at_secs:
             self._states.popleft()
         return self._states[0]
@@ -98,12 +99,12 @@ class FaultControl:
         return State(at_secs, part, frozenset(self._injector.dead), cut_off, expected)
 
     def is_tested(self, state: State) -> bool:
-        """Whether hypotheses are watched: from the first fault on, or always without a schedule."""
+        """Whether hypotheses are tested: from the first fault on, or without a schedule always."""
         return state.part != "before" or not self._question.schedule.faults
 
     @property
     def missing(self) -> list[Json]:
-        """Faults that were planned or ordered and not injected, each with the reason."""
+        """Planned or ordered faults that were not injected, each with the reason."""
         return list(self._missing.values())
 
     def _expected_by(self, prediction: Prediction) -> Reading:
@@ -115,9 +116,9 @@ class FaultControl:
         return prediction.cut_off(settings.connections) if settings.delivery == "unicast" else frozenset()
 
     def act(self, at_secs: float, *, scheduled: bool) -> None:
-        """Carries out the orders given since the last call and, if `scheduled`, the faults that are
-        due at `at_secs` of the measured time."""
-        # Ticks can be read late, so use the current time.
+        """Carries out new orders and, if `scheduled`, the faults that are due at `at_secs` of the
+        measured time."""
+        # A tick may be read late, so use the current time.
         at_secs = max(at_secs, self._clock.secs(time.monotonic_ns()))
         for stuck in list(self._stuck.values()):
             if stuck.tries < MOST_TRIES:
@@ -133,7 +134,7 @@ class FaultControl:
             self._states.append(self._state_from(at_secs))
 
     def stop_all(self, at_secs: float, why: str) -> Json:
-        """Cancel scheduled faults, recover active ones, and confirm it with a frame.
+        """Cancels scheduled faults, recovers active ones, and writes a frame. Returns
         `{ok, reason}`."""
         active = [(fault, self._schedule.ends_secs(fault.id)) for fault in self._injector.active.values()]
         self._schedule.cancel()
@@ -148,8 +149,8 @@ class FaultControl:
         return {"ok": confirmed, **({"reason": failed[0]["reason"]} if failed else {})}
 
     def end(self, at_secs: float) -> None:
-        """The run has ended: refuse late orders, write a frame of each missing fault, and keep
-        why others could not be recovered."""
+        """Ends all faults after the run: refuses late orders, writes a frame for each fault that
+        was not injected, and records why others could not be recovered."""
         for order in self._sink.orders():
             if order.fault is not None:
                 self._ordered[order.fault.id] = order.fault.at(at_secs)
@@ -165,7 +166,7 @@ class FaultControl:
             )
 
     def _miss(self, fault: Fault, at_secs: float, reason: str) -> None:
-        """A fault did not happen."""
+        """Reports a fault that was not injected."""
         self._missing.setdefault(fault.id, {**fault.described(), "reason": reason})
         self._tell(fault, "failed", at_secs, {"ok": False, "reason": reason})
 
@@ -192,12 +193,12 @@ class FaultControl:
         return {"ok": True}
 
     def _do(self, action: str, fault: Fault, at_secs: float, due_secs: float) -> Json:
-        """Inject or recover a fault that was due at `due_secs`, and write a frame. Returns
+        """Injects or recovers a fault that was due at `due_secs`, and writes a frame. Returns
         `{ok, reason}`: a failure does not end the session."""
         outcome: Json = {"ok": True}
         self._ordered.pop(fault.id, None)
         if action == "recover" and fault.id not in self._injector.active:
-            return outcome  # a flapping fault may be off at its end; another may never have been injected
+            return outcome  # a flapping fault may be off at its end, and a fault may never have been injected
         stuck = self._stuck.get(fault.id)
         if stuck is not None and action == "recover":
             due_secs = stuck.due_secs
@@ -213,7 +214,7 @@ class FaultControl:
                 return outcome
             if stuck is not None:
                 stuck.tries += 1
-                return outcome  # reported with the first try
+                return outcome  # the first try was reported
             self._stuck[fault.id] = Stuck(fault, min(due_secs, at_secs), error.detail)
         else:
             self._stuck.pop(fault.id, None)
@@ -228,8 +229,9 @@ class FaultControl:
         return outcome
 
     def _keep_length(self, fault: Fault, due_secs: float, done_secs: float) -> None:
-        """Move the rest of a fault of which a change was due and is done. Later changes of a
-        flapping fault come with ticks: moved by each, it would drift."""
+        """Shifts the remaining times of a fault after a late change, so that it keeps its length.
+        Not for later changes of a flapping fault: they are carried out with ticks, and repeated
+        shifts would add up."""
         late_secs = done_secs - due_secs
         if late_secs > LATE_SECS or due_secs == fault.at_secs:
             self._schedule.delay(fault.id, max(late_secs, 0.0))
@@ -255,7 +257,7 @@ class FaultControl:
                 item.update(fields)
 
     def _predict(self, at_secs: float) -> None:
-        """Writes the prediction for the network's present state, if it has changed."""
+        """Writes the prediction for the network's current state, if the state has changed."""
         damage = Damage.of([*self._injector.active.values(), *self._upgrading.missing])
         if self._question.predicted_with is None or damage == self._damage:
             return

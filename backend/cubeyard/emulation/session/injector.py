@@ -1,4 +1,4 @@
-"""Making faults happen and end: the fabric breaks links and switches, Docker kills and freezes
+"""Injects and recovers faults: the fabric changes links and switches, Docker kills and pauses
 servers."""
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from cubeyard.kit.errors import ProblemError
 Json = dict[str, Any]
 
 BY_DOCKER = frozenset({"server-killed", "server-frozen"})
-"""Kinds that change nothing but a server's process: the Docker engine does them where servers are
-containers."""
+"""Kinds that only affect a server's process. If servers are containers, the Docker engine carries
+them out."""
 
 
 class Injector:
-    """Tracks what is broken now."""
+    """Tracks the active faults."""
 
     def __init__(self, run_id: str, deployment: Deployment) -> None:
         self._run = run_id
         self._deployment = deployment
         self.active: dict[str, Fault] = {}
         self._standing: dict[str, list[Strike]] = {}
-        """The parts of each active fault that are not recovered yet, by the fault's id."""
+        """The targets of each active fault that are not recovered yet, by the fault's id."""
 
     @property
     def dead(self) -> set[int]:
-        """Servers that are off, killed or frozen: their flows cannot be expected to survive."""
+        """Servers that are off, killed or paused: their flows cannot survive."""
         return {strike.target["server"] for strike in self._every if "server" in strike.target}
 
     @property
@@ -48,8 +48,8 @@ class Injector:
         """Injects the fault at all its targets. Returns the time of the first injection, by the
         machine's monotonic clock.
 
-        Raises ProblemError if a target cannot be broken, and recovers the others: only targets that
-        could not be recovered stay active.
+        If a target fails, recovers the others and raises ProblemError. Targets that could not be
+        recovered stay active.
         """
         struck_nanos = time.monotonic_ns()
         self.active[fault.id] = fault
@@ -67,8 +67,8 @@ class Injector:
         return struck_nanos
 
     def recover(self, fault: Fault) -> int:
-        """Recovers the fault. A target that another fault also affects stays broken until that
-        fault ends.
+        """Recovers the fault. A target that another fault also affects stays in that state until
+        the other fault ends.
 
         Raises ProblemError for the first target that cannot be recovered, after recovering all
         others: it stays active, and the caller can retry.
@@ -91,7 +91,7 @@ class Injector:
 
     def _held_by_another(self, strike: Strike) -> bool:
         """Whether another fault affects the same server process. Only for faults injected through
-        Docker: the fabric tracks the others itself."""
+        Docker; the fabric tracks all others itself."""
         process = KINDS[strike.kind].process
         others = (other for other in self._every if other != strike and other.target == strike.target)
         return any(KINDS[other.kind].process == process for other in others)

@@ -13,7 +13,7 @@ Json = dict[str, Any]
 
 
 def described(question: Question) -> Json:
-    """The payload of the `network` frame, without what the deployment adds."""
+    """The payload of the `network` frame, without the part that the deployment adds."""
     network = question.network
     return {
         "family": network.family,

@@ -1,4 +1,4 @@
-"""Orders to a session that runs."""
+"""Orders to a live session."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cubeyard.emulation.faults.faults import Fault
 
 @dataclass(frozen=True)
 class Order:
-    """`fault` comes with `inject`, `fault_id` with `recover`."""
+    """An order. `inject` has `fault`, `recover` has `fault_id`."""
 
     id: int
     kind: Literal["inject", "recover", "stop-all", "upgrade"]

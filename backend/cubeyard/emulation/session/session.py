@@ -1,8 +1,8 @@
-"""One session: servers up, a pair calibrated, the workload sent and measured, faults injected and
-recovered, everything removed.
+"""One session: starts servers, calibrates a pair, sends and measures the workload, injects and
+recovers faults, removes everything.
 
-The session is independent of databases and terminals: the caller provides a sink for its frames,
-which also returns when to stop and which orders were given.
+The session is independent of databases and terminals: the caller provides a sink, which takes
+frames and returns orders, including the order to stop.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Json = dict[str, Any]
 log = structlog.get_logger(__name__)
 
 DYING_SECS = 10.0
-"""How long a run's earlier process may take to end: the kernel frees its lock last."""
+"""Time for a run's previous process to end: the kernel releases its lock last."""
 WATCH_SECS = 2.0
 """The interval at which the session checks with the Docker engine which containers run."""
 PROBE_SECS = 10.0
@@ -117,7 +117,7 @@ class Session:
         return document
 
     def _refuse_impossible(self) -> None:
-        """Refuse faults that the kernels of the hosts cannot carry out, before anything starts."""
+        """Refuses faults that the hosts' kernels cannot inject, before anything starts."""
         faults = self._question.schedule.faults
         kinds = [(f"body.faults.{number}.kind", fault.kind) for number, fault in enumerate(faults)]
         if not any(kind in NEEDS for _, kind in kinds):
@@ -151,7 +151,7 @@ class Session:
         return timings
 
     def _outside(self) -> Json:
-        """Where the external network is, if the run has gateways to one."""
+        """The location of the external network, if the run has gateways to one."""
         if not self._question.network.gateways:
             return {}
         return {"outside": {"namespace": outside_namespace(self._run), "address": OUTSIDE_ADDRESS}}
@@ -195,7 +195,7 @@ class Session:
         return "done"
 
     def _take(self, frame: Json, *, counted: bool) -> bool:
-        """Record a frame of the fabric and write its tick. Whether the hypothesis ends the run
+        """Adds a frame of the fabric and writes its tick. Returns whether a hypothesis ends the run
         now."""
         tick, secs = self._recorder.take(frame)
         self._at_secs = tick.at_secs - self._question.settings.settle_secs
@@ -242,7 +242,7 @@ class Session:
                 raise
             return watched_at
         if not self._injector.active and (ended := self._deployment.ended_on()):
-            # One server that ends is a failure to observe; an engine that restarts ends them all,
-            # and so does a node that is drained.
+            # A single server that ends is part of the experiment. An engine that restarts, or a
+            # node that is drained, ends all of them.
             raise ProblemError(503, "servers-ended", " ".join(host.said(SERVERS_ENDED) for host in ended))
         return now

@@ -1,4 +1,4 @@
-"""The interface of a session to its caller: frames out, orders in."""
+"""The interface of a session to its caller: takes frames and returns orders."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ Json = dict[str, Any]
 
 
 class Sink(Protocol):
-    """Where a session's frames go, and where its orders come from."""
+    """Receives a session's frames, and provides its orders."""
 
     def frame(self, kind: str, payload: Json) -> None: ...
 
     def progress(self, share: float) -> None:
-        """How far the session is, from 0 to 1."""
+        """Reports the session's progress, from 0 to 1."""
         ...
 
     def check(self) -> None:
@@ -31,5 +31,6 @@ class Sink(Protocol):
         ...
 
     def done(self, order: Order, outcome: Json) -> None:
-        """`outcome` is `{ok, reason}`, the reason only where it is not ok."""
+        """Reports that an order was carried out. `outcome` is `{ok, reason}`, with a reason only on
+        failure."""
         ...

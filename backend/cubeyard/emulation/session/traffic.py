@@ -1,4 +1,4 @@
-"""Sending flows, and the fabric's frames of that time."""
+"""Sends flows, and returns the fabric's frames of that time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cubeyard.emulation.fabric.fabrics import Fabrics
 Json = dict[str, Any]
 
 SILENT_SECS = 15.0
-"""A fabric that sends no frame for this long hangs; a fabric that has exited is noticed
+"""A fabric that sends no frame for this long hangs. A fabric that has exited is detected
 immediately."""
 
 
@@ -18,11 +18,11 @@ def sent(fabrics: Fabrics, run_id: str, flows: list[Json], secs: float, check: C
     """Send these flows for `secs`, and yield the frames of that time. `check` is called between
     frames and may raise.
 
-    Raises FabricGoneError for a fabric that ends or falls silent.
+    Raises FabricGoneError if the fabric ends or becomes silent.
     """
     fabrics.call("workload", run=run_id, flows=flows)
-    # Frames hold differences: a missed one is missing in every sum, so subscribe before anything is
-    # sent.
+    # Frames contain differences, so a missed frame would be missing in every sum. Therefore
+    # subscribe before sending.
     with fabrics.stream(run_id) as stream:
         fabrics.call("start", run=run_id)
         for frame in stream.frames(SILENT_SECS, check):

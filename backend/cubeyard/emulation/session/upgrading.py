@@ -1,4 +1,5 @@
-"""Carrying out an upgrade while the workload runs: one switch after another, each step a frame."""
+"""Carries out an upgrade while the workload runs: one switch after another, with a frame for each
+step."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ Json = dict[str, Any]
 
 
 class Upgrading:
-    """Tracks the differences from the new plan, and from the network of the run."""
+    """Carries out the steps, and tracks how the current network differs from the run's, which has
+    the cables of both plans."""
 
     def __init__(self, upgrade: Upgrade | None, run_id: str, deployment: Deployment, sink: Sink) -> None:
         self._upgrade = upgrade
@@ -28,8 +30,8 @@ class Upgrading:
 
     @property
     def missing(self) -> list[Fault]:
-        """Parts of the run's network that carry no or less traffic: cables that are not plugged in
-        yet or any more, and ports that are slow."""
+        """Parts of the run's network with no or less capacity: cables that are not plugged in (yet,
+        or any more), and ports that are still slow."""
         return list(self._cables.active.values())
 
     @property
@@ -44,12 +46,13 @@ class Upgrading:
         return self._upgrade is not None and self._next == len(self._upgrade.steps)
 
     def unplug(self) -> None:
-        """Before any packet: the plan's network does not have these cables, nor these rates."""
+        """Before any packet: unplugs the cables, and lowers the rates, that the plan's own network
+        does not have."""
         for fault in self._upgrade.missing if self._upgrade is not None else ():
             self._cables.inject(fault)
 
     def order(self, at_secs: float) -> Json:
-        """Begin now. `{ok, reason}`."""
+        """Starts the upgrade now. Returns `{ok, reason}`."""
         if self._upgrade is None:
             return {
                 "ok": False,
@@ -61,12 +64,12 @@ class Upgrading:
         return {"ok": True}
 
     def act(self, at_secs: float) -> bool:
-        """Carry out the step that is due, if one is. Whether something was done."""
+        """Carries out the next step if it is due; returns whether one was."""
         upgrade = self._upgrade
         if upgrade is None or self._due_secs is None or at_secs < self._due_secs or self._next >= len(upgrade.steps):
             return False
         step = upgrade.steps[self._next]
-        # A cable that is moved is taken out before it is plugged in.
+        # A cable that is moved must be pulled before it is plugged in again.
         if step.after.strikes:
             self._cables.inject(step.after)
         self._cables.recover(step.before)
@@ -78,7 +81,7 @@ class Upgrading:
         return True
 
     def document(self, lost: int) -> Json | None:
-        """For the report; None without an upgrade."""
+        """The upgrade's part of the report; None without an upgrade."""
         if self._upgrade is None:
             return None
         return {

@@ -1,5 +1,5 @@
-"""All values that are fixed before the first packet, read from an experiment's document and checked
-against limits.
+"""All values that are decided before the first packet: read from an experiment's document, and
+checked against limits.
 
 Inside: `question.py`, the whole setup as one value; `flows.py`, the connections of the workload;
 `prediction.py`, the flow engine's prediction; `estimate.py`, the resources that the run needs on

@@ -1,5 +1,5 @@
-"""Estimates what this machine can carry before anything is started: servers, memory, connections,
-and packets per CPU time."""
+"""Estimates before the start what this machine can carry: servers, memory, connections, and packets
+per CPU time."""
 
 from __future__ import annotations
 
@@ -17,22 +17,23 @@ from cubeyard.kit.errors import FieldError, ProblemError
 Json = dict[str, Any]
 
 SERVER_BYTES = {"containers": 24 * 1024 * 1024, "namespaces": 6 * 1024 * 1024}
-"""Resident: the node, and in a container its shim."""
+"""Resident memory of a server: the node, and for a container its shim."""
 SERVICE_BYTES = 16 * 1024 * 1024
-"""Most memory of a user's service on a server (emulator/crates/sandbox/src/limits.rs)."""
+"""Maximum memory of a user's service on a server (emulator/crates/sandbox/src/limits.rs)."""
 KEPT_BYTES = 512 * 1024 * 1024
-"""Left to everybody else."""
+"""Memory that is left for other programs."""
 START_SECS = {"containers": 0.18, "namespaces": 0.012}
 """Seconds per server, if all are started in parallel. [measured]"""
 MAX_SERVERS = {"containers": 256, "namespaces": 1024}
 DESCRIPTORS_PER_SERVER, OWN_DESCRIPTORS = 26, 200
-"""Files that cubeyard-fabric keeps open (emulator/crates/fabric/src/api/fabric.rs)."""
+"""Open files of cubeyard-fabric per server, and in addition
+(emulator/crates/fabric/src/api/fabric.rs)."""
 NANOS_A_BYTE, NANOS_A_PACKET = 4.3, 10_800.0
-"""CPU time a byte of goodput costs, all its hops together: 5.5 ns at MTU 9000, 11.5 ns at 1500.
-[measured, EMULATOR]"""
+"""CPU time per byte of goodput and per packet, for all hops together: 5.5 ns per byte at MTU 9000,
+11.5 ns at 1500. [measured, EMULATOR]"""
 SOFTWARE_TIMES = 6.0
-"""The cost of forwarding in user space relative to the kernel. [measured: a relay costs 10 to 18
-times as much, and half of all work is relays] A chip's tables in user space are assumed to cost the
+"""Cost of forwarding in user space relative to the kernel. [measured: a relay costs 10 to 18 times
+as much, and half of all work is relaying] A chip's tables in user space are assumed to cost the
 same. [assumed]"""
 
 
@@ -44,7 +45,7 @@ class Estimate:
     memory_bytes: int
     memory_free_bytes: int
     cpu: float
-    """Share of all cores at the ideal rate; above 1 it cannot be reached."""
+    """Required share of all cores at the ideal rate. Above 1, the rate is impossible."""
     start_secs: float
 
     def document(self) -> Json:
@@ -74,7 +75,7 @@ def estimate(network: Network, settings: Emulation, flows: list[Flow], hosts: in
 
 
 def server_bytes(settings: Emulation) -> int:
-    """Memory of a server with all that its services may take."""
+    """Maximum memory of a server with its services."""
     return SERVER_BYTES[settings.mode] + len(settings.services) * SERVICE_BYTES
 
 
@@ -83,8 +84,8 @@ def _bytes(servers: int, beside: int, settings: Emulation) -> int:
 
 
 def most_servers(mode: str, hosts: int = 0) -> int:
-    """Servers that may run on this machine, or over a number of `hosts`, whose limits of open files
-    are their own."""
+    """Maximum number of servers on this machine, or on `hosts` machines, each of which has its own
+    limit of open files."""
     if hosts:
         return MAX_SERVERS[mode] * hosts
     _, limit = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -95,9 +96,9 @@ def most_servers(mode: str, hosts: int = 0) -> int:
 
 
 def refuse_oversize(network: Network, settings: Emulation, hosts: int = 0, beside: int = 0) -> None:
-    """Raise a 422 with the estimate, if the network is too large for this machine.
+    """Raises a 422 with the estimate if the network is too large for this machine.
 
-    Over a number of `hosts` (0: this machine) each one's memory is looked at when the run begins.
+    With `hosts` (0: this machine), the memory of each host is checked when the run begins.
     """
     servers, mode = len(network.servers), settings.mode
     each = server_bytes(settings)

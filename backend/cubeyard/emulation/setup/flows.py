@@ -1,5 +1,4 @@
-"""The flows that the servers send, from the workload's own list: numbered, with ends, ports and
-what they carry."""
+"""The flows that servers send, derived from the workload: numbered, with ends, ports and sizes."""
 
 from __future__ import annotations
 
@@ -17,14 +16,14 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class Flow:
-    """One connection. Several may belong to one flow of the workload."""
+    """One connection. A flow of the workload may have several."""
 
     id: int
     source: int
     destination: int
     ideal_bits_per_sec: float
     relays: int | None = None
-    """The flow whose data this one passes on: it ends where this one begins."""
+    """The flow whose data this one forwards: it ends at this flow's source."""
 
 
 def flows_of(

@@ -1,4 +1,4 @@
-"""The flow engine's prediction for the same network, workload and rate: the ideal for a
+"""The flow engine's prediction for the same network, workload and rate, as the ideal for a
 measurement."""
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from cubeyard.kit.errors import field_error
 Json = dict[str, Any]
 
 MAX_FLOWS = 2048
-"""Beyond that the machine is busy with connections rather than with the network."""
+"""Maximum number of flows. With more, the machine would be busy with connections instead of
+packets."""
 IP_PROTOCOLS = {"tcp": 6, "udp": 17, "mptcp": 6}
 MPTCP_CHOICES = (
     "MPTCP, uncoupled: the kernel has no LIA. Each subflow takes its fair share on its own path, as a TCP flow does.",
@@ -39,35 +40,36 @@ class Prediction:
     dropped_flows: int
     routing: str
     connection_rates_bits_per_sec: list[float] | None = None
-    """The rate of each connection, flow after flow; None if all connections of a flow have the same
+    """The rate of each connection, ordered by flow; None if all connections of a flow have the same
     rate."""
     paths: list[list[int]] | None = None
     """The path of each connection as ids of nodes; None if it is not known in advance. With MPTCP
     it is the path of the first subflow."""
     choices: tuple[str, ...] = ()
-    """Our own choices in the comparison, for readers."""
+    """Choices that we made for the comparison, for display."""
 
     @property
     def ideal_bits_per_sec(self) -> float:
         return sum(self.rates_bits_per_sec)
 
     def cut_off(self, connections: int) -> frozenset[int]:
-        """Ids of the connections that carry nothing: their flow has lost an end or every path.
-        `connections` are of each flow."""
+        """Ids of the connections that carry nothing, because their flow has lost an end or all
+        paths. `connections` is the number per flow."""
         if self.paths is not None:
             return frozenset(i for i, path in enumerate(self.paths) if not path)
         lost = (i for i, rate in enumerate(self.rates_bits_per_sec) if rate <= 0)
         return frozenset(i * connections + number for i in lost for number in range(connections))
 
     def rates_of_connections(self, connections: int) -> list[float]:
-        """In the order of flows, `connections` of each. In bits per second, headers included."""
+        """Rates of all connections, ordered by flow, in bits per second including headers.
+        `connections` is the number per flow."""
         if self.connection_rates_bits_per_sec is not None:
             return self.connection_rates_bits_per_sec
         return [rate / connections for rate in self.rates_bits_per_sec for _ in range(connections)]
 
     def relayed(self, network: Network, edges: Sequence[tuple[int, int]]) -> Prediction:
-        """The prediction for data forwarded over disjoint edges, each at a link's rate: the total
-        over all receivers."""
+        """The prediction for data that is forwarded over disjoint edges, each at a link's rate: the
+        total over all receivers."""
         rates = [network.rate_bits_per_sec] * len(edges)
         source, destination = ([network.name_of[edge[end]] for edge in edges] for end in (0, 1))
         return replace(
@@ -101,9 +103,8 @@ def predict(
     damage: Damage = WHOLE,
     numbers: Sequence[int] | None = None,
 ) -> Prediction:
-    """The prediction with this damage. Raises a 422 for a workload that is invalid for the plan.
-    `numbers` are the flow numbers that determine each flow's ports, if they differ from its own
-    number.
+    """Computes the prediction with this damage. Raises a 422 for a workload that is invalid for the
+    plan. `numbers` are given if flows use the ports of other flow numbers than their own.
 
     Routers choose paths by their tables and by a hash of a connection's addresses and ports, which
     are known: unless `routing` names another scheme, each connection is predicted on the path that
@@ -114,7 +115,7 @@ def predict(
     scale = network.rate_bits_per_sec / network.planned_bits_per_sec if network.has_several_rates else None
     experiment = {
         "workload": workload if network.whole else within(network, workload, seed),
-        # A protocol that moves flows by load is predicted by the scheme that sees the load.
+        # A protocol that moves flows by load is predicted by a scheme that uses the load.
         "routing": routing or (network.protocol["routing"] if network.protocol["adapts"] else None),
         "faults": damage.faults(network.outside, scale or 1.0),
         "link_gbps": network.rate_bits_per_sec / 1e9 if scale is None else None,
@@ -173,7 +174,7 @@ def _over_tables(
 
 
 def _through_routers(network: Network, seed: int, settings: Emulation, damage: Damage) -> Json:
-    """The inputs of `Engine.routed_flows` that determine the flows' paths, without the flows."""
+    """The inputs of `Engine.routed_flows`, except the flows themselves."""
     return {
         "slice": None if network.whole else {"servers": list(network.servers.values())},
         "faults": damage.faults(),
@@ -206,7 +207,7 @@ def ends_secs(
         secs += step
         for flow, rate in rates.items():
             left[flow] -= rate * step
-            # A byte is far more than what the rates' last digits leave.
+            # The rest is caused by rounding of rates.
             if left[flow] < 8:
                 result[flow] = secs
         left = {flow: bits for flow, bits in left.items() if flow in rates and bits >= 8}
@@ -214,7 +215,7 @@ def ends_secs(
 
 
 def within(network: Network, workload: Json, seed: int) -> Json:
-    """The workload among a slice's servers, as the engine takes it for the whole plan."""
+    """The workload among a slice's servers, in the engine's format for the whole plan."""
     servers = list(network.servers.values())
     kind = workload["kind"]
     if kind == "all-to-all":

@@ -1,4 +1,4 @@
-"""The setup of a session: an experiment's document, read once and checked against the machine's
+"""The setup of a session: reads an experiment's document once, and checks it against the machine's
 limits."""
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class Question:
-    """Everything that is fixed before the first packet."""
+    """Everything that is decided before the first packet."""
 
     network: Network
     seed: int
@@ -43,15 +43,15 @@ class Question:
     predicted_with: Callable[[Damage], Prediction] | None
     """Computes the prediction with faults; None for relayed data, whose edges are fixed."""
     rates_over: Callable[[list[list[int]]], list[float]]
-    """Max-min fair rates in bits per second, headers included, of flows over given paths of server
-    ids."""
+    """Computes max-min fair rates of flows over given paths of server ids, in bits per second
+    including headers."""
     hypotheses: list[Hypothesis] = field(default_factory=list)
     upgrade: Upgrade | None = None
     """The upgrade during the run."""
     requests: Requests | None = None
     """The requests, if flows are requests and responses."""
     beside: dict[int, Beside] = field(default_factory=dict)
-    """Programs of users in second containers, by server."""
+    """Users' programs in second containers, by server."""
 
     @property
     def in_user_space(self) -> bool:
@@ -59,7 +59,7 @@ class Question:
 
 
 def read(engine: Engine, document: Json) -> Question:
-    """The question of an experiment's document. Raises a 422 that names the field."""
+    """Reads the question from an experiment's document. Raises a 422 that names the field."""
     settings = Emulation.model_validate(document.get("emulation") or {})
     rate = (document.get("link_gbps") or DEFAULT_LINK_GBPS) * 1e9
     before, network = network_of(engine, document["plan"]["spec"], settings, rate)

@@ -19,15 +19,16 @@ Json = dict[str, Any]
 
 KIND = "requests"
 HEAD_BYTES = 8
-"""A request begins with its number, and a response with its request's."""
+"""A request begins with its number, and a response with the number of its request."""
 MAX_UDP_BYTES = 65_536
-"""Largest response: one with more datagrams would nearly always lose one of them."""
+"""Largest response over UDP: one with more datagrams would almost always lose one of them."""
 UDP_HEADER_BYTES = 28
 MAX_PER_SEC = 50_000
-"""Requests of all clients together: assumed, at some 40 us of one of two cores for each.
+"""Maximum rate of the requests of all clients: assumes some 40 us of one of two cores for each.
 `[ours]`"""
 TIMEOUT_SECS = 2.0
-"""A request over UDP is given up after so long, or twice the bound if that is longer. `[ours]`"""
+"""A request over UDP is given up after this time, or after twice the bound if that is longer.
+`[ours]`"""
 FIELD = "body.workload"
 
 
@@ -48,7 +49,7 @@ class Requests:
     request_bytes: int
     response_bytes: int
     count: int | None
-    """Requests per client; None for as many as there is time for."""
+    """Requests per client; None if only the time limits them."""
     rate_per_sec: float | None
     """Request rate per client; None for one request at a time."""
     think_secs: float
@@ -56,12 +57,12 @@ class Requests:
 
     @property
     def timeout_secs(self) -> float:
-        """A client waits no longer for a response."""
+        """A client gives up a request after this time."""
         return max(TIMEOUT_SECS, 2 * (self.bound_secs or 0.0))
 
     @property
     def pairs(self) -> list[tuple[Client, int]]:
-        """Each client with each place among its servers, in the order of flows."""
+        """Each client with the index of each of its servers, in the order of flows."""
         return [(client, place) for client in self.clients for place in range(len(client.asks))]
 
     @property
@@ -84,18 +85,18 @@ class Requests:
 
     @property
     def all_asked(self) -> int | None:
-        """The number of requests of all clients; None if they send until the end."""
+        """Number of requests of all clients; None if they send until the end."""
         return None if self.count is None else self.count * len(self.clients)
 
     def matrix(self, network: Network) -> Json:
-        """The same flows as a workload that every engine supports."""
+        """The same traffic as a workload that every engine supports."""
         names = network.servers
         weights = self.goodput_bits_per_sec or [1.0] * len(self.ends)
         entries = [[names[a], names[b], weight] for (a, b), weight in zip(self.ends, weights, strict=True)]
         return {"kind": "matrix", "entries": entries}
 
     def predicted(self, found: Prediction, network: Network) -> Prediction:
-        """Flows get their fair rate, but at most their intended rate."""
+        """The prediction, in which flows get their fair rate, but at most their intended rate."""
         offered = self.goodput_bits_per_sec
         if offered is None:
             return found
@@ -181,7 +182,8 @@ def _check_settings(settings: Emulation) -> None:
 
 
 def _within(network: Network, asked: Json) -> Json:
-    """Servers and clients of a slice: its first server, and all others, if none are named."""
+    """Servers and clients in a slice. If the workload names none, the server is the slice's first
+    server, and all others are clients."""
     names = list(network.servers.values())
     servers = asked.get("servers") or names[:1]
     clients = asked.get("clients") or [item for item in names if item not in servers]

@@ -33,7 +33,7 @@ def refuse_too_short(
     struck = [fault.at_secs for fault in faults]
     changes = [upgrade.at_secs] if upgrade is not None and upgrade.at_secs is not None else []
     for field, hypothesis in zip(_fields(settings), hypotheses, strict=False):
-        # An absolute bound is watched from the start if no fault is planned.
+        # Without planned faults, an absolute bound is tested from the start.
         begins = min([*struck, *changes]) if struck or (changes and hypothesis.metric.endswith("-share")) else 0.0
         most = ends - begins - LATE_SECS
         if hypothesis.for_secs > most + 1e-9:
@@ -48,7 +48,7 @@ def refuse_too_short(
 
 
 def refuse_unmeasured(settings: Emulation, hypotheses: Sequence[Hypothesis], *, has_requests: bool) -> None:
-    """Raises a 422 for a hypothesis about latencies without requests."""
+    """Raises a 422 for a hypothesis about latencies in a run without requests."""
     for field, hypothesis in zip(_fields(settings), hypotheses, strict=False):
         if hypothesis.metric == "latency-p99-secs" and not has_requests:
             raise field_error(

@@ -1,11 +1,10 @@
-"""An upgrade under traffic: the network of the plan after it, with what the planner's work order
-changes not done yet. `[subways §4.3]`
+"""An upgrade under traffic: the network of the plan after the upgrade, in which the changes of the
+planner's work order are still missing. `[subways §4.3]`
 
-A run that can be upgraded has the devices and the numbers of the plan after the upgrade from its
-start. Cables that the work order adds are not plugged in until its steps are carried out: their
-ports have no carrier, and the routers' tables go without them. Where an upgrade moves uplinks, the
-run has those of before too, until their step takes them out. Ports that get faster have the rate of
-before until then.
+From its start, such a run has the devices and numbers of the plan after the upgrade. Cables that
+the work order adds are not plugged in until their step: their ports have no carrier, and the
+routers' tables do not use them. If the upgrade moves uplinks, the run also has the old ones, until
+their step removes them. Ports that get faster have the old rate until their step.
 """
 
 from __future__ import annotations
@@ -39,17 +38,17 @@ MOVES_UPLINKS = 2
 
 @dataclass(frozen=True)
 class Step:
-    """The part of an upgrade that is done at one switch at a time."""
+    """A step of an upgrade: the work at one switch."""
 
     switch: str
     before: Fault
-    """The differences before the step: cables that are not plugged in, and ports with a lower
+    """Differences before the step: cables that are not plugged in yet, and ports with a lower
     rate."""
     after: Fault
-    """Cables that are taken out."""
+    """Cables that the step removes."""
 
     def described(self) -> Json:
-        """Links by id: added, removed, and faster ones with their rates before the step."""
+        """Ids of links that are added, removed, or made faster; the latter with their old rates."""
         new, slower = (
             [strike for strike in self.before.strikes if bool(strike.parameters) == rate] for rate in (False, True)
         )
@@ -64,22 +63,22 @@ class Step:
 
 @dataclass(frozen=True)
 class Upgrade:
-    """The steps, in order, and when they begin."""
+    """The steps in order, and when they begin."""
 
     title: str
     steps: list[Step]
     at_secs: float | None
-    """None: when it is ordered."""
+    """Start of the first step; None if the user orders it."""
     step_secs: float
 
     @property
     def missing(self) -> list[Fault]:
-        """Everything that is not so before the first step."""
+        """All differences before the first step."""
         return [step.before for step in self.steps]
 
     @property
     def removed(self) -> list[Fault]:
-        """Everything that is gone after the last step."""
+        """Everything that is removed by the last step."""
         return [step.after for step in self.steps]
 
     def described(self) -> Json:
@@ -87,8 +86,9 @@ class Upgrade:
 
 
 def network_of(engine: Engine, spec: Json, settings: Emulation, rate: float) -> tuple[Network, Network]:
-    """The network of a plan whose slowest link has a rate in bits per second, and that which its
-    run has from the start: the same without an upgrade. Raises a 422 that names the field."""
+    """The network of a plan, whose slowest link has this rate in bits per second, and the network
+    that its run has from the start. Without an upgrade they are equal. Raises a 422 that names the
+    field."""
     mtu = settings.mtu_at(rate)
     part = settings.slice.model_dump() if settings.slice is not None else None
     own = networks.build(engine, spec, rate, mtu, part, settings.dataplane)
@@ -108,16 +108,16 @@ def network_of(engine: Engine, spec: Json, settings: Emulation, rate: float) -> 
         after["former_type"] = own.spec["type"]
     with _of_upgrade():
         result = networks.build(engine, after, rate, mtu, None)
-    # One scale for both plans: a port that is faster in the plan is faster in the run.
+    # Both plans have the same scale: a port that is faster in the new plan is faster in the run.
     return own, replace(result, rate_bits_per_sec=rate * result.planned_bits_per_sec / own.planned_bits_per_sec)
 
 
 def planned(
     engine: Engine, before: Network, run: Network, asked: Asked, seconds: float = Emulation().seconds
 ) -> Upgrade:
-    """The work order between two plans as steps. Raises a 422 for one that does more than add
-    cables, move uplinks or make ports faster, and for one after the `seconds` that are measured.
-    `run` has the cables of both plans."""
+    """The work order between two plans as steps. Raises a 422 if it does more than add cables, move
+    uplinks or make ports faster, or if it begins after the measured `seconds`. `run` has the cables
+    of both plans."""
     if asked.at_secs is not None and asked.at_secs >= seconds:
         raise field_error(
             "body.emulation.upgrade.at_secs",
@@ -163,7 +163,7 @@ def planned(
 
 
 class _Changes:
-    """The rows of a work order as changes of the run's links, by the upper switch of each."""
+    """Collects the rows of a work order as changes of the run's links, by upper switch."""
 
     def __init__(self, before: Network, after: Network, run: Network, asked: Asked) -> None:
         self._before, self._run, self._asked = before, run, asked
@@ -172,14 +172,14 @@ class _Changes:
         self._link = {_ends(run, link): link for link in run.links}
         kept = set(self._ends_after.values())
         self._former: dict[tuple[str, str], list[int]] = {}
-        """Links that are gone after it, by the names of their devices."""
+        """Links that the upgrade removes, by the names of their devices."""
         for ends, link in self._link.items():
             if ends not in kept:
                 self._former.setdefault((ends[0][0], ends[1][0]), []).append(link.id)
         self._added: dict[int, list[int]] = {}
         self._removed: dict[int, list[int]] = {}
         self._slower: dict[int, dict[int, float]] = {}
-        """By link, its rate before."""
+        """By upper switch: the links that get faster, with their old rates."""
         self.rewired: list[str] = []
         """Near ends of cables that cannot be moved under traffic."""
 
@@ -255,7 +255,7 @@ def _order(engine: Engine, before: Network, after: Network) -> list[Json]:
 
 @contextmanager
 def _of_upgrade() -> Iterator[None]:
-    """Reports errors of the new plan under the field of the upgrade, because the run's own plan is
+    """Reports errors of the new plan under the field of the upgrade, since the run's own plan is
     valid."""
 
     def told(text: str) -> str:

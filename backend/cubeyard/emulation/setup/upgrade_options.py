@@ -1,5 +1,5 @@
-"""The possible upgrades of a plan while traffic flows, with the planner's work order of each, for a
-form. `[subways §4.3]`"""
+"""The upgrades that are possible for a plan while traffic flows, each with the planner's work
+order, for a form. `[subways §4.3]`"""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from cubeyard.kit.errors import ProblemError
 Json = dict[str, Any]
 
 FASTER = 2.5
-"""From 10 to 25 Gb/s."""
+"""Ratio of the rates 25 Gb/s and 10 Gb/s."""
 DEFAULT_SERVER_GBPS, DEFAULT_UPLINK_GBPS = 10.0, 40.0
 NO_FAMILY = "Only Subways is upgraded under traffic: its racks get cables beside those that they have."
 
 
 def upgrades_of(engine: Engine, spec: Json, to: Json | None) -> list[Json]:
-    """Each as `{name, title, to, reason, steps}`; an impossible upgrade has a reason instead of
-    steps. `to` is appended if it is not in the list. Raises a 422 for a plan that cannot be
+    """Each upgrade as `{name, title, to, reason, steps}`; an impossible one has a reason instead of
+    steps. `to` is added if it is not in the list. Raises a 422 for a plan that cannot be
     emulated."""
     own = topology_of(spec)
     network, _ = network_of(engine, spec, Emulation(), DEFAULT_LINK_GBPS * 1e9)
@@ -34,7 +34,8 @@ def upgrades_of(engine: Engine, spec: Json, to: Json | None) -> list[Json]:
 
 
 def _targets(own: Json, network: Network) -> Iterator[tuple[str, str, Json | None]]:
-    """Name, title and topology of each; None where the family has no such upgrade."""
+    """Name, title and topology of each upgrade; None as topology if the family has no such
+    upgrade."""
     if own.get("family") != "subways":
         yield from (
             ("ports", "More ports a server", None),
@@ -43,7 +44,7 @@ def _targets(own: Json, network: Network) -> Iterator[tuple[str, str, Json | Non
         )
         return
     p, q, clusters = own["p"], own["q"], own.get("clusters", 1)
-    # A derived number or rate of ports would mean other switches.
+    # Where the number or rate of ports is derived, changing it would require other switches.
     levels = Counter(network.switch_levels.values())
     switches = {"aggs_per_cluster": levels[1] // clusters, "cores": levels[2]}
     own = {**{name: value for name, value in own.items() if not name.endswith("oversubscription")}, **switches}

@@ -26,7 +26,7 @@ class Beside:
     environment: Mapping[str, str] = field(default_factory=dict)
     writable: bool = False
     at: int = 0
-    """Its place among the images of the question."""
+    """Index of the image in the list of the question."""
 
 
 def beside_of(network: Network, images: list[UserImage], registries: frozenset[str] | None) -> dict[int, Beside]:
@@ -65,7 +65,8 @@ def beside_of(network: Network, images: list[UserImage], registries: frozenset[s
 
 
 def _check_registry(field: str, image: str, registries: frozenset[str]) -> None:
-    """An address or a single name would have the engine ask the network that it is in."""
+    """Refuses addresses and names without a dot: they would make the engine access its own
+    network."""
     registry = registry_of(image)
     if registry in registries:
         return
@@ -80,7 +81,7 @@ def _check_registry(field: str, image: str, registries: frozenset[str]) -> None:
 
 
 def without_command(beside: Beside) -> ProblemError:
-    """A 422 of an image without a command, which got none either."""
+    """The 422 for an image without a command if the user gave none either."""
     return field_error(
         f"{FIELD}.{beside.at}.command",
         None,
@@ -105,7 +106,7 @@ def _server(network: Network, where: str, name: str) -> int:
 
 
 def described(beside: Mapping[int, Beside]) -> list[Json]:
-    """The form in frames: each image once with its servers, by id."""
+    """The form in frames: each image once, with the ids of its servers."""
     rows: dict[tuple[str, tuple[str, ...]], list[int]] = {}
     for server, item in beside.items():
         rows.setdefault((item.image, item.command), []).append(server)

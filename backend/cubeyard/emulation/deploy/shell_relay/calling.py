@@ -15,10 +15,10 @@ GONE = "No worker with a Docker engine answers. Terminals open once one runs."
 
 
 class RelayedShell:
-    """A shell at the other end of a socket; to its user it is like one of this process."""
+    """A shell at the other end of a socket, with the interface of a local one."""
 
     def __init__(self, folder: Path, question: Question) -> None:
-        """Raises a 409 for a server that is not on, a 503 without a worker."""
+        """Raises a 409 if the server is off, a 503 without a worker."""
         self._path, self._connection = _any_worker(folder)
         try:
             self._name = str(asked(self._connection, question.model_copy(update={"what": "open"})))
@@ -40,16 +40,16 @@ class RelayedShell:
             self._connection.sendall(data)
 
     def resize(self, columns: int, rows: int) -> None:
-        """The terminal's size. A shell that has just ended has none."""
+        """Sets the terminal's size. Ignored if the shell has just ended."""
         with contextlib.suppress(ProblemError):
             self._ask(Question(what="resize", shell=self._name, columns=columns, rows=rows))
 
     def state(self) -> str:
-        """`running`, `paused`, or `gone`. Raises a 503 without its worker."""
+        """`running`, `paused`, or `gone`. Raises a 503 if the worker is gone."""
         return str(self._ask(Question(what="state", shell=self._name)))
 
     def exit_code(self) -> int | None:
-        """None for a shell that was ended with its container, or is still running."""
+        """The exit code; None if the shell is still running, or ended with its container."""
         try:
             code = self._ask(Question(what="exit_code", shell=self._name))
         except ProblemError:
@@ -57,13 +57,14 @@ class RelayedShell:
         return code if isinstance(code, int) else None
 
     def close(self) -> None:
-        """End it and what it has started. Harmless for one that has ended."""
+        """Ends the shell and everything it has started. Can be called again."""
         with contextlib.suppress(ProblemError):
             self._ask(Question(what="close", shell=self._name))
         self.hang_up()
 
     def hang_up(self) -> None:
-        """The worker ends the shell soon. Readers get an end."""
+        """Closes the connection, so that the worker ends the shell soon. Readers get the end of the
+        output."""
         with contextlib.suppress(OSError):
             self._connection.shutdown(socket.SHUT_RDWR)
         self._connection.close()
@@ -79,14 +80,14 @@ def has_relay(folder: Path) -> bool:
 
 
 def check(folder: Path, question: Question) -> None:
-    """Raises what opening a shell would raise."""
+    """Raises the errors that opening a shell would raise."""
     _, connection = _any_worker(folder)
     with contextlib.closing(connection):
         asked(connection, question.model_copy(update={"what": "check"}))
 
 
 def _any_worker(folder: Path) -> tuple[Path, socket.socket]:
-    """To any of the workers, which all have the same engine."""
+    """Connects to any of the workers, which all use the same engine."""
     for path in sorted(folder.glob(SOCKETS)):
         with contextlib.suppress(ProblemError):
             return path, connected(path)

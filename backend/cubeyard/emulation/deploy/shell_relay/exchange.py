@@ -1,5 +1,5 @@
-"""One connection, one question: a line of JSON, and a line as the answer. After `open` the
-connection carries the shell's bytes."""
+"""The protocol: one connection per question, with a line of JSON in each direction. After `open`,
+the connection carries the shell's bytes."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from cubeyard.kit.models import Model
 
 MAX_LINE_BYTES = 8 * 1024
 SOCKETS = "shells-*.sock"
-"""In the folder that API and worker share: one for each worker."""
+"""The workers' sockets in the folder that they share with the API."""
 
 
 M = TypeVar("M", bound=BaseModel)
 
 
 class Question(Model):
-    """About a server for `check` and `open`, about an open shell for the others."""
+    """A question about a server (`check`, `open`) or about an open shell (all others)."""
 
     what: Literal["check", "open", "resize", "state", "exit_code", "close"]
     host: str = ""
-    """The name of the machine that has the server; empty for the only one."""
+    """Name of the server's machine; empty if there is only one."""
     run: str = ""
     server: int = 0
     name: str = ""
@@ -51,7 +51,7 @@ class Answer(Model):
         return cls(problem=Problem(status=error.status, code=error.code, detail=error.detail))
 
     def taken(self) -> str | int | None:
-        """The value. Raises the exception of the other side."""
+        """The value of the answer. Raises the exception of the other side."""
         if self.problem is not None:
             raise ProblemError(self.problem.status, self.problem.code, self.problem.detail)
         return self.value
@@ -62,8 +62,8 @@ def send(connection: socket.socket, message: BaseModel) -> None:
 
 
 def receive(connection: socket.socket, kind: type[M]) -> M:
-    """The next line. Not a byte more is read, since bytes of a shell may follow. Raises
-    ConnectionError for none, or another."""
+    """Receives the next line. Reads no byte beyond it, since bytes of a shell may follow. Raises
+    ConnectionError if there is no valid line."""
     line = bytearray()
     while not line.endswith(b"\n"):
         byte = connection.recv(1)

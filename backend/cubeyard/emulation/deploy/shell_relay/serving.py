@@ -1,5 +1,5 @@
-"""The worker's side: opens shells for callers that can connect to its socket, which only the
-worker's user can."""
+"""The worker's side: opens shells for callers at its socket. Only processes of the worker's user
+can connect."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from cubeyard.settings import Settings
 log = structlog.get_logger(__name__)
 
 QUESTION_SECS = 10
-"""A caller must send its request within this time."""
+"""Time limit for a caller's question."""
 BYTES = 32 * 1024
 FULL = "{} shells are open, which is the limit (CUBEYARD_TERMINAL_LIMIT). Close one, then open this again."
 
@@ -33,8 +33,8 @@ Checker = Callable[[Question], None]
 
 
 class ShellRelay:
-    """Listens from `start` to `close`, with a thread for each connection. As many shells as
-    `limit`."""
+    """Listens from `start` to `close`, with a thread for each connection, and at most `limit`
+    shells."""
 
     def __init__(self, folder: Path, opened: Opener, check: Checker, limit: int) -> None:
         self._path = folder / SOCKETS.replace("*", f"{socket.gethostname()}-{os.getpid()}")
@@ -63,7 +63,7 @@ class ShellRelay:
         )
 
     def start(self) -> None:
-        """Listen. Sockets of workers that died are removed."""
+        """Starts to listen. Removes sockets of workers that died."""
         for path in self._path.parent.glob(SOCKETS):
             if not _answers(path):
                 path.unlink(missing_ok=True)
@@ -75,7 +75,7 @@ class ShellRelay:
         threading.Thread(target=self._listen, args=(listener,), name="shell-relay", daemon=True).start()
 
     def close(self) -> None:
-        """End every shell, and listen no more."""
+        """Ends all shells and stops listening."""
         if self._listener is None:
             return
         self._path.unlink(missing_ok=True)
@@ -126,7 +126,8 @@ class ShellRelay:
         return None
 
     def _carry(self, connection: socket.socket, question: Question) -> None:
-        """Bytes between the connection and a new shell, which ends with it."""
+        """Opens a shell and copies bytes between it and the connection. The shell ends with the
+        connection."""
         if not self._places.acquire(blocking=False):
             raise ProblemError(409, "no-terminal", FULL.format(self._limit))
         try:

@@ -31,9 +31,9 @@ POLLS_PER_KEEPALIVE = 50
 
 @dataclass(frozen=True)
 class ServerChip:
-    """The chip of one server of a run under way. Every call raises a 404 for a server that is not
-    in the run, a 409 for one that does not answer or has no chip, a 422 for what the chip refuses,
-    a 503 without a fabric."""
+    """The chip of one server of a live run. Every call raises a 404 if the server is not in the
+    run, a 409 if it does not respond or has no chip, a 422 if the chip refuses the call, and a 503
+    without a fabric."""
 
     hosts: Hosts
     network: Network
@@ -106,8 +106,8 @@ class ServerChip:
         return punts
 
     async def punts(self) -> AsyncGenerator[bytes]:
-        """Packets for the CPU as events `packet`, until the reader or the server disconnects; then
-        `end` gives the reason."""
+        """Yields packets for the CPU as events `packet`, until the reader or the server
+        disconnects; then `end` with the reason."""
         idle = 0
         while True:
             try:
@@ -123,7 +123,7 @@ class ServerChip:
             await asyncio.sleep(POLL_SECS)
 
     def socket(self) -> str:
-        """Where the server's socket for programs is on its host."""
+        """The path of the server's socket for programs on its host."""
         host, server = self._place()
         with FabricClient(host.socket) as fabric:
             try:
@@ -165,7 +165,7 @@ class ServerChip:
 
     @contextmanager
     def _readable(self) -> Iterator[None]:
-        """A node can send anything: raises a 409 for unreadable data."""
+        """Raises a 409 if the data of a node cannot be read: a node may send anything."""
         try:
             yield
         except (ValidationError, ValueError, KeyError, TypeError, struct.error) as error:
@@ -181,7 +181,7 @@ def _quoted(value: str | None) -> str:
 
 
 def _bytes(digits: str) -> bytes:
-    """Raises a 422 for an odd number of digits."""
+    """Decodes hexadecimal digits. Raises a 422 for an odd number of them."""
     try:
         return bytes.fromhex("".join(digits.replace(":", " ").replace("-", " ").split()))
     except ValueError as error:

@@ -1,5 +1,5 @@
-"""Registers of the chip in the kernel of one server: the fabric reads and writes them, not the
-server. `[serverswitch §3.3.2]`"""
+"""Registers of a server's chip in the kernel. The fabric reads and writes them, without the server.
+`[serverswitch §3.3.2]`"""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ ANSWER_SECS = 2.0
 
 
 def read_all(host: Host, server: int, run_id: str) -> dict[str, int]:
-    """By name. Raises a 409 for a server without a chip in the kernel, a 503 without a fabric."""
+    """All registers by name. Raises a 409 for a server without a chip in the kernel, a 503 without
+    a fabric."""
     return _ask(host, server, run_id)
 
 
 def read(host: Host, server: int, run_id: str, register: str) -> int:
-    """Raises as `read_all`, and a 404 for a register that the chip does not have."""
+    """The value of one register. Raises the errors of `read_all`, and a 404 for an unknown
+    register."""
     try:
         return _of(register, _ask(host, server, run_id, register=register))
     except FabricError as error:
@@ -25,8 +27,8 @@ def read(host: Host, server: int, run_id: str, register: str) -> int:
 
 
 def write(host: Host, server: int, run_id: str, register: str, value: int) -> int:
-    """Its value then. Raises as `read_all`, and a 422 for a register or a value that cannot be
-    written."""
+    """Writes a register and returns its new value. Raises the errors of `read_all`, and a 422 for a
+    register or a value that cannot be written."""
     return _of(register, _ask(host, server, run_id, register=register, value=value))
 
 

@@ -1,9 +1,9 @@
-"""Packets of a link or port of a run while they flow: as a pcapng stream for Wireshark, and in
-words for people.
+"""Packets of a link or port of a live run: as a pcapng stream for Wireshark, and as readable
+descriptions.
 
-In: `feed.py`, what the fabric passes on; `pcapng.py`, blocks and packets in it; `decoding.py`, a
-packet in words; `filters.py`, which packets are wanted; `streams.py`, both streams and how many
-there may be; `endpoints.py`.
+Inside: `feed.py`, the fabric's stream; `pcapng.py`, its blocks and packets; `decoding.py`, the
+description of a packet; `filters.py`, which packets are wanted; `streams.py`, both streams and
+their maximum number; `endpoints.py`.
 
-Not in: captures that are kept with the run (`live/captures.py`).
+Not here: captures that are stored with the run (`live/captures.py`).
 """

@@ -29,7 +29,7 @@ CUT = "cut short"
 
 @dataclass
 class Decoded:
-    """The description of a packet. Fields that its bytes do not determine are empty."""
+    """The description of a packet. A field is empty if the packet's bytes do not determine it."""
 
     protocol: str = ""
     """`arp`, `icmp`, `tcp`, `udp`, `control`, `service`, or `other`."""
@@ -40,11 +40,11 @@ class Decoded:
     """The addresses of all its headers."""
     ports: set[int] = field(default_factory=set)
     header: list[HeaderValue] = field(default_factory=list)
-    """Fields of the header that the servers relay by."""
+    """Fields of the header that servers use for relaying."""
 
 
 def decoded(frame: bytes, network: Network) -> Decoded:
-    """Decodes a packet from its Ethernet header on; it can be truncated."""
+    """Decodes a packet, which begins with its Ethernet header and may be truncated."""
     if len(frame) < ETHERNET_BYTES:
         return Decoded("other", text=f"Ethernet, {CUT}")
     result = Decoded("other")
@@ -70,7 +70,8 @@ def decoded(frame: bytes, network: Network) -> Decoded:
 
 
 def name_of(address: str, network: Network) -> str:
-    """A server for its address, a server and port for a port's own; another address as it is."""
+    """The name for an address: a server, a server with a port, or for any other address the address
+    itself."""
     if (server := network.server_at(address)) is not None:
         return server
     port, low = divmod(int(IPv4Address(address)) - PORT_NETWORKS, 65_536)

@@ -35,11 +35,11 @@ EVENTS = {
 
 
 class _PcapngStream(EventStream):
-    """Bytes in the place of events."""
+    """A response of bytes instead of events."""
 
     media_type = PCAPNG
 
-    def last(self, reason: str) -> bytes:  # noqa: ARG002 - a file of packets has no place for words
+    def last(self, reason: str) -> bytes:  # noqa: ARG002 - a pcapng file cannot contain the reason
         return b""
 
 

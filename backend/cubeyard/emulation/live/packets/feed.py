@@ -1,5 +1,5 @@
-"""A capture in parts, from the fabric of the host that has the link: bytes of a pcapng file as soon
-as packets have gone by."""
+"""A capture in parts, from the fabric of the link's host: bytes of a pcapng file as soon as packets
+have arrived."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from cubeyard.emulation.live.packets.schemas import StreamRequest
 Json = dict[str, Any]
 
 LINE_BYTES = 2 * 2**20
-"""Longest line of the fabric: a part of 64 KiB and one packet more, two digits a byte."""
+"""Longest line of the fabric: a part of 64 KiB plus one packet, with two digits per byte."""
 
 
 @dataclass(frozen=True)
 class Ended:
-    """Why a capture ended, and its counts."""
+    """Why a capture ended, and its counters."""
 
     end: str
-    """`bytes`, `secs`, `interface-down` or `caller-gone`."""
+    """Reason: `bytes`, `secs`, `interface-down` or `caller-gone`."""
     packets: int
     missed: int
-    """Packets that came faster than they were read."""
+    """Packets lost because they arrived faster than they were read."""
 
 
 async def feed(target: Target, run_id: str, asked: StreamRequest) -> AsyncGenerator[bytes | Ended]:
-    """The file's parts, each of whole blocks, its header at once; then how it ended. Closing it
-    ends the capture.
+    """Yields the file in parts of whole blocks, starting with its header; then how the capture
+    ended. Closing the generator ends the capture.
 
     Raises FabricError, FabricGoneError.
     """

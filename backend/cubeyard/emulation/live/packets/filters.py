@@ -1,6 +1,6 @@
-"""Filters of a packet stream, by simple fields. They are compared with decoded packets: no part of
-a request is compiled or executed, and addresses in the servers' own headers match as well as the
-packet's addresses."""
+"""Filters of a packet stream, by simple fields. They are compared with decoded packets, so no part
+of a request is compiled or executed. An address matches in any header of the packet, including the
+servers' own."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def wanted(network: Network, asked: StreamRequest) -> Wanted:
 
 
 def _addresses(network: Network, host: str) -> frozenset[str]:
-    """All addresses of a server, or the one that was given."""
+    """All addresses of a server, or the given address."""
     server = network.id_of.get(host)
     if server is not None and server in network.servers:
         ports = (str(IPv4Address(PORT_NETWORKS + port * 65_536 + server + 1)) for port in range(PORT_NUMBERS))

@@ -1,4 +1,4 @@
-"""The fields of the header that a run's servers relay by, read by their description in the engine's
+"""Reads the header that a run's servers use for relaying, by its description in the engine's
 catalogue of protocols."""
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def stands_at(protocol: Json, place: str, value: int) -> bool:
 
 
 def header_values(protocol: Json, header: bytes, servers: Mapping[int, str]) -> list[HeaderValue]:
-    """The header's fields in order, as far as the bytes go; servers by id with their names."""
+    """The header's fields in order, as far as the bytes contain them; ids of servers have names."""
     fields = protocol["header"]["fields"]
     numbers = {field["name"]: _numbers(field, header) for field in fields}
     values: list[HeaderValue] = []
@@ -57,7 +57,7 @@ def header_values(protocol: Json, header: bytes, servers: Mapping[int, str]) -> 
 
 
 def _numbers(one: Json, header: bytes) -> list[int]:
-    """Each number of a field that the bytes hold whole, the first one first."""
+    """The numbers of a field that the bytes contain completely, in order."""
     bits, size = int.from_bytes(header), len(header) * 8
     starts = (one["offset_bits"] + nth * one["bits"] for nth in range(one["count"]))
     ends = (start + one["bits"] for start in starts)

@@ -1,4 +1,4 @@
-"""The blocks of a pcapng file, read as they come. `[draft-ietf-opsawg-pcapng]`"""
+"""Reads the blocks of a pcapng file as they arrive. `[draft-ietf-opsawg-pcapng]`"""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ FLAGS = 2
 
 @dataclass(frozen=True)
 class Packet:
-    """A packet of the file."""
+    """A packet in the file."""
 
     at_nanos: int
-    """Nanoseconds since 1970."""
+    """Time in nanoseconds since 1970."""
     size_bytes: int
-    """Size on the link."""
+    """Size of the packet on the link."""
     kept: bytes
-    """The captured bytes, from the Ethernet header on."""
+    """The captured bytes, starting with the Ethernet header."""
     outgoing: bool
     """Whether the interface sent it."""
 
@@ -34,7 +34,7 @@ class Blocks:
         self._held = bytearray()
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        """The blocks that are whole now. Raises ValueError for bytes that are none."""
+        """Yields the blocks that are complete now. Raises ValueError if the bytes are no blocks."""
         self._held += data
         while len(self._held) >= LEAST_BYTES:
             (size,) = struct.unpack_from("<I", self._held, 4)

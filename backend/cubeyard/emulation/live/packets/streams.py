@@ -1,5 +1,5 @@
-"""The streams of a run's packets: how many there may be, the bytes for Wireshark and the words for
-people."""
+"""The streams of a run's packets: their maximum number, the bytes for Wireshark, and the readable
+descriptions."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from cubeyard.kit.errors import ProblemError
 from cubeyard.kit.sse import KEEPALIVE, event
 
 MAX_STREAMS = 8
-"""Most streams of a process. The fabric allows twice as many captures of all kinds."""
+"""Maximum number of streams in a process. The fabric allows twice as many captures of all kinds."""
 NEWS_SECS = 0.25
-"""Words for people come no more often."""
+"""Minimum time between two events with descriptions."""
 KEEPALIVE_SECS = 15.0
 MAX_ITEMS = 50
-"""Most items of one event."""
+"""Maximum number of packets in one event."""
 ENDS = {
     "bytes": "The stream reached its limit of bytes.",
     "secs": "The stream reached its limit of time.",
@@ -38,7 +38,7 @@ STOPPING = "The server stops."
 
 @dataclass(frozen=True)
 class Watched:
-    """The content of a stream."""
+    """The link or port that a stream shows, with its filter."""
 
     run_id: str
     network: Network
@@ -48,8 +48,8 @@ class Watched:
 
 
 class PacketStreams:
-    """All streams of packets of this process. They end with their readers, with the run, or
-    here."""
+    """All packet streams of this process. They end with their readers, with the run, or by
+    `hang_up`."""
 
     def __init__(self) -> None:
         self._open = 0
@@ -58,7 +58,7 @@ class PacketStreams:
 
     @contextmanager
     def place(self) -> Iterator[None]:
-        """A place for one stream. Raises a 409 if there is none."""
+        """Reserves one of the streams while the context lasts. Raises a 409 if none is free."""
         if self._open >= MAX_STREAMS:
             detail = (
                 f"{MAX_STREAMS} streams of packets are open here, which is the limit. Close one, then open this again."
@@ -71,13 +71,13 @@ class PacketStreams:
             self._open -= 1
 
     def hang_up(self) -> None:
-        """Every stream ends now: the server stops."""
+        """Ends all streams, because the server stops."""
         self.closed = True
         for task in self._tasks:
             task.cancel()
 
     async def parts(self, watched: Watched) -> AsyncGenerator[bytes | Ended]:
-        """A capture's parts, with the packets that are wanted. Raises as `feed`."""
+        """A capture's parts with the wanted packets. Raises the errors of `feed`."""
         with self.place():
             blocks = Blocks()
             async with aclosing(feed(watched.target, watched.run_id, watched.asked)) as source:
@@ -106,14 +106,16 @@ class PacketStreams:
             self._tasks.discard(task)
 
     async def pcapng(self, watched: Watched) -> AsyncGenerator[bytes]:
-        """The file's bytes as they come. The first piece is its header, or what `feed` raises."""
+        """The bytes of the file as they arrive. The first piece is its header. Raises the errors of
+        `feed`."""
         async with aclosing(self.parts(watched)) as parts:
             async for part in parts:
                 if isinstance(part, bytes) and part:
                     yield part
 
     async def words(self, watched: Watched) -> AsyncGenerator[bytes]:
-        """Events `packets`, then `end`. The first piece is a comment, or what `feed` raises."""
+        """Events `packets`, then `end`. The first piece is a comment. Raises the errors of
+        `feed`."""
         seen = Seen(watched)
         parts = self.parts(watched)
         loop = asyncio.get_running_loop()
@@ -145,7 +147,7 @@ class PacketStreams:
 
 
 class Seen:
-    """Counts packets and keeps the last ones in words."""
+    """Counts packets, and keeps descriptions of the last ones."""
 
     def __init__(self, watched: Watched) -> None:
         self._network = watched.network
@@ -159,7 +161,7 @@ class Seen:
         self._ended: Ended | None = None
 
     def add(self, part: bytes | Ended | None) -> None:
-        """Adds the stream's next item; None if the stream was interrupted."""
+        """Adds the next item of the stream; None if the stream was interrupted."""
         if not isinstance(part, bytes):
             self.over, self._ended = True, part
             return
@@ -173,7 +175,7 @@ class Seen:
                     self._first_nanos = packet.at_nanos
 
     def told(self) -> PacketNews:
-        """The news since the last call."""
+        """The news since the last call, for an event."""
         items = [self._words(packet) for packet in self._last]
         self._last.clear()
         self.news = False
@@ -199,7 +201,7 @@ class Seen:
 
 
 def _kept(watched: Watched, blocks: Iterator[bytes]) -> Iterator[bytes]:
-    """Every block that is no packet, and the packets that are wanted."""
+    """All blocks that are no packets, and the wanted packets."""
     for block in blocks:
         packet = packet_of(block)
         if packet is None or watched.wanted(decoded(packet.kept, watched.network)):

@@ -78,7 +78,8 @@ async def terminal(
     columns: Annotated[int, Query(ge=1, le=1000)] = 80,
     rows: Annotated[int, Query(ge=1, le=1000)] = 24,
 ) -> None:
-    """A browser cannot read why a WebSocket was rejected: the error is sent as the only message."""
+    """A browser cannot see why a WebSocket was rejected, so the error is sent as the only
+    message."""
     offered = websocket.scope.get("subprotocols") or []
     await websocket.accept(SUBPROTOCOL if SUBPROTOCOL in offered else None)
     terminals: Terminals = websocket.app.state.terminals
@@ -96,15 +97,16 @@ def _hosts(websocket: WebSocket) -> Hosts:
 
 
 def _found(websocket: WebSocket, asked: _Asked) -> TerminalPlace:
-    """Raises a 404 for a run or server, a 409 unless the run is under way."""
+    """The place of the shell. Raises a 404 for an unknown run or server, a 409 unless the run is
+    live."""
     state = websocket.app.state
     with state.database.session() as session:
         return SessionService(session, state.engine).terminal(asked.id, asked.name, _hosts(websocket))
 
 
 def _relay(settings: Settings) -> FolderPath | None:
-    """The folder by which a worker opens shells for this process; None where it has the engine
-    itself."""
+    """The folder through which workers open shells for this process; None if this process has an
+    engine itself."""
     folder = Place.of(settings).for_api
     return folder if not settings.fabric_start and calling.has_relay(folder) else None
 
@@ -123,7 +125,7 @@ def _question(settings: Settings, found: TerminalPlace) -> Question:
 
 
 def _check(caller: HTTPConnection, hosts: Hosts, at: TerminalPlace) -> None:
-    """Raises what opening a shell would raise."""
+    """Raises the errors that opening a shell would raise."""
     settings = caller.app.state.settings
     if (folder := _relay(settings)) is not None:
         calling.check(folder, _question(settings, at))
@@ -134,7 +136,7 @@ def _check(caller: HTTPConnection, hosts: Hosts, at: TerminalPlace) -> None:
 
 @contextmanager
 def _named_elsewhere(caller: HTTPConnection, at: TerminalPlace) -> Iterator[None]:
-    """For an engine that does not have the server: whether the run is on another machine."""
+    """If an engine does not have the server: reports when the run is on another machine."""
     try:
         yield
     except ProblemError:
@@ -150,7 +152,7 @@ def _shell(settings: Settings, hosts: Hosts, found: TerminalPlace) -> shells.Ope
 
 
 def _open(websocket: WebSocket, found: TerminalPlace, asked: _Asked) -> shells.OpenShell:
-    """The shell, whose opening is in the change log before anybody can type."""
+    """Opens a shell. Its opening is recorded in the change log before anybody can type."""
     state = websocket.app.state
     with _named_elsewhere(websocket, found):
         shell = _shell(state.settings, _hosts(websocket), found)

@@ -23,12 +23,12 @@ from cubeyard.settings import Settings
 log = structlog.get_logger(__name__)
 
 LOOK_SECS = 1.0
-"""Between two looks at the server of a terminal."""
+"""Interval for checking the state of a terminal's server."""
 LOOKS_AFTER_KILL = 8
 KILLED = 128 + 9
 """The exit status of a process that got SIGKILL."""
 CLOSE_SECS = 8.0
-"""For ending all shells when the server stops, within what uvicorn waits."""
+"""Time limit for ending all shells when the server stops; uvicorn waits longer than this."""
 OFF = "Terminals are turned off here (CUBEYARD_TERMINALS)."
 NAMESPACES = (
     "This run's servers are network namespaces, which share this machine's files: the page opens shells in containers only. "
@@ -45,7 +45,7 @@ POLICY = 1008
 
 
 class Terminals:
-    """Counts the terminals of this process, and ends them with it."""
+    """Counts the terminals of this process, and ends them when the process stops."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -61,7 +61,7 @@ class Terminals:
         return self._settings.terminal_idle_secs
 
     def refusal(self, mode: str) -> str:
-        """Why no terminal can be opened in any server of a run with this mode; empty if one can."""
+        """Why no terminal can be opened in a run with this mode; empty if one can."""
         if not self._settings.terminals:
             return OFF
         if mode == "namespaces":
@@ -86,7 +86,8 @@ class Terminals:
 
     @contextmanager
     def place(self, mode: str) -> Iterator[None]:
-        """A place for a terminal, whose task ends with `hang_up`. Raises a 409 if there is none."""
+        """Reserves one of the terminals for a task, which ends with `hang_up`. Raises a 409 if none
+        is free."""
         if reason := self.refusal(mode):
             raise ProblemError(409, "no-terminal", reason)
         task = asyncio.current_task()
@@ -100,21 +101,21 @@ class Terminals:
             self._places -= 1
 
     def hang_up(self) -> None:
-        """Every terminal ends now: the server stops."""
+        """Ends all terminals, because the server stops."""
         self.closed = True
         for task in self._open:
             task.cancel()
 
     async def close(self) -> None:
-        """Returns once every shell has been ended, or after a while."""
+        """Waits until every shell has ended, up to a time limit."""
         self.hang_up()
         if waiting := [task for task in self._open if task is not asyncio.current_task()]:
             await asyncio.wait(waiting, timeout=CLOSE_SECS)
 
 
 async def converse(websocket: WebSocket, terminals: Terminals, start: Callable[[], OpenShell]) -> None:
-    """Carry bytes between a page and a shell until one of them ends; then the shell and what it
-    started are ended."""
+    """Copies bytes between a page and a shell until one of them ends; then ends the shell and what
+    it has started."""
     shell = await run_sync(start, limiter=terminals.helpers)
     session = _Session(websocket, terminals, shell)
     end = TerminalEnd(reason=STOPPING, exit_code=None)
@@ -143,7 +144,7 @@ async def _say(websocket: WebSocket, news: BaseModel) -> None:
 
 
 async def _shielded(work: Coroutine[Any, Any, None]) -> None:
-    """To its end, also when the task around it is cancelled meanwhile."""
+    """Completes the work, even if the task around it is cancelled meanwhile."""
     task = asyncio.ensure_future(work)
     try:
         await asyncio.shield(task)
@@ -160,7 +161,8 @@ class _Session:
         self._typed_at = asyncio.get_running_loop().time()
 
     async def until_end(self) -> TerminalEnd:
-        """Why it ended. The first of four that returns decides."""
+        """Waits for the end of the terminal. The first of four tasks that returns determines the
+        reason."""
         every = (self._printing(), self._typing(), self._looking(), self._allowed())
         work = [asyncio.ensure_future(item) for item in every]
         try:
@@ -172,14 +174,14 @@ class _Session:
             await asyncio.gather(*work, return_exceptions=True)
 
     async def _printing(self) -> TerminalEnd:
-        """From the shell to the page."""
+        """Copies output from the shell to the page."""
         while data := await run_sync(self._shell.read, abandon_on_cancel=True, limiter=self._terminals.readers):
             try:
                 await self._websocket.send_bytes(data)
             except (RuntimeError, WebSocketDisconnect):
                 return TerminalEnd(reason="The page has left.", exit_code=None)
         code = await run_sync(self._shell.exit_code, limiter=self._terminals.helpers)
-        # A container that is killed ends its shell first; that the container has ended is known a
+        # When a container is killed, its shell ends first; the end of the container is visible a
         # moment later.
         for _ in range(LOOKS_AFTER_KILL if code in {None, KILLED} else 1):
             if await run_sync(self._shell.state, limiter=self._terminals.helpers) == "gone":
@@ -190,7 +192,7 @@ class _Session:
         )
 
     async def _typing(self) -> TerminalEnd:
-        """From the page to the shell."""
+        """Copies input from the page to the shell."""
         while True:
             try:
                 message = FromPage.validate_json(await self._websocket.receive_text())
@@ -214,7 +216,7 @@ class _Session:
         return TerminalEnd(reason=await until_revoked(self._websocket.scope), exit_code=None)
 
     async def _looking(self) -> TerminalEnd:
-        """At the server's state, and at how long nobody has typed."""
+        """Watches the server's state, and how long there has been no input."""
         loop, known = asyncio.get_running_loop(), "running"
         while True:
             await asyncio.sleep(LOOK_SECS)

@@ -33,17 +33,17 @@ Kind = Literal["whole", "slice", "smaller", "part"]
 LEAST_SERVERS, MOST_SERVERS = 16, 64
 ALL_TO_ALL = {"kind": "all-to-all"}
 MOST_OF_ALL_TO_ALL = (1 + isqrt(1 + 4 * MAX_FLOWS)) // 2
-"""Servers of which each may send to each other one."""
+"""Maximum number of servers in an all-to-all, given the maximum number of flows."""
 BOUNDS = (MOST_SERVERS, MOST_OF_ALL_TO_ALL, 32, 24)
-"""Most servers, one after the other."""
+"""Limits for the number of servers, tried in this order."""
 TINY = [(2, 15)]
-"""Bounds for a machine without memory for sixteen."""
+"""Limits for a machine without memory for sixteen servers."""
 SMALLEST = [(2, most) for most in (3, 5, 9, 15, 24)]
-"""Bounds for what to ask for instead of too few servers."""
+"""Limits tried if the requested number of servers is too small, to suggest a larger one."""
 TRIED = 2
-"""Networks of each bound, the nearest first."""
+"""Number of networks tried for each limit, the most similar first."""
 MOST_READ = 16
-"""Networks that are read for one answer."""
+"""Maximum number of networks that are checked for one answer."""
 MAX_SLICE_K = 3
 """The largest value of `emulation.slice.k`."""
 ANOTHER = "Give another number of servers to take another."
@@ -60,31 +60,32 @@ class Fit:
     servers: int
     of_servers: int
     sentence: str
-    """The chosen part, and how to choose another; empty if the whole plan is used."""
+    """A sentence that names the chosen part and how to choose another; empty if the whole plan is
+    used."""
     outside: list[LeftOut] = field(default_factory=list)
-    """Settings that name devices outside the part. They are removed from the document: the user
-    must confirm."""
+    """Settings that name devices outside the part. They are removed from the document, which the
+    user must confirm."""
 
 
 @dataclass(frozen=True)
 class _Choice:
-    """A network that may be taken."""
+    """A network that could be used."""
 
     kind: Kind
     document: Json
     words: str
-    """A description, used before the number of servers: `the part around leaf-3`."""
+    """A description in front of the number of servers, such as `the part around leaf-3`."""
     outside: list[LeftOut] = field(default_factory=list)
     why: str = ""
-    """A sentence about its workload, if the original experiment had another."""
+    """A sentence about its workload, if that differs from the original experiment's."""
 
 
 def fit(engine: Engine, document: Json, servers: int | None = None) -> Fit:
-    """The runnable form of an experiment's document, with at most `servers` if given. The document
-    itself if it can be run.
+    """Fits an experiment's document to this machine, with at most `servers` if given. Returns the
+    document itself if it can run.
 
-    Among runnable choices, the first for which this machine's processors suffice by the estimate,
-    else the first. Raises a 422 for errors that every part has, and for a machine that cannot carry
+    Uses the first possible choice for which the estimate finds enough processors, else the first
+    one. Raises a 422 for errors that do not depend on the size, and for a machine that cannot carry
     even two servers.
     """
     refuse_unknown(engine, document)
@@ -122,7 +123,7 @@ def fit(engine: Engine, document: Json, servers: int | None = None) -> Fit:
 def _best(
     engine: Engine, choices: Iterable[_Choice], of_servers: int, *, any_load: bool
 ) -> tuple[Fit | None, ProblemError | None]:
-    """The first that can be run within this machine's processors, else the first that can be run;
+    """The first choice for which this machine has enough processors, else the first that can run;
     and the last refusal."""
     first: Fit | None = None
     refused: ProblemError | None = None
@@ -142,7 +143,8 @@ def _best(
 
 
 def _without_own_k(document: Json) -> Json:
-    """A number of servers is newer than the levels of a slice."""
+    """The document without the level of its slice: a number of servers that was given later
+    replaces it."""
     settings = document.get("emulation") or {}
     if not (settings.get("slice") or {}).get("within"):
         return document
@@ -150,8 +152,8 @@ def _without_own_k(document: Json) -> Json:
 
 
 def _all_choices(engine: Engine, document: Json, bounds: list[tuple[int, int]]) -> Iterator[_Choice]:
-    """The size gives way first, then the workload. Where there is a slice, no small plan is taken
-    instead."""
+    """All choices in order. The size is reduced first, then the workload changed. If there are
+    slices, small plans are not considered."""
     sliced = list(_slices(engine, document, bounds))
     for variant, why in _workloads(document):
         result: Iterable[_Choice] = sliced or chain.from_iterable(
@@ -185,7 +187,8 @@ def _fit(choice: _Choice, question: Question, document: Json, outside: list[Left
 
 
 def _may_be_whole(engine: Engine, document: Json, servers: int) -> bool:
-    """A large plan is not built, nor its flows predicted, to learn that it is too large."""
+    """Whether the whole plan might fit. A large plan must not be built, or its flows predicted,
+    just to find that it is too large."""
     settings = document.get("emulation") or {}
     most = most_servers(settings.get("mode", "containers"), engine.hosts)
     if document["workload"] == ALL_TO_ALL:
@@ -194,7 +197,7 @@ def _may_be_whole(engine: Engine, document: Json, servers: int) -> bool:
 
 
 def _is_about_size(error: ProblemError) -> bool:
-    """Whether a smaller network, or another workload, may be accepted."""
+    """Whether an error may disappear with a smaller network or another workload."""
     fields = [entry.field for entry in error.errors]
     return error.code == "too-large-emulation" or any(
         where.startswith(("body.plan", "body.emulation.slice"))
@@ -204,7 +207,8 @@ def _is_about_size(error: ProblemError) -> bool:
 
 
 def _workloads(document: Json) -> Iterator[tuple[Json, str]]:
-    """The document as it is, then with the workload that gives way, and the sentence about it."""
+    """The document as it is, then with a simpler workload, each with a sentence about the
+    workload."""
     yield document, ""
     if document["workload"] == ALL_TO_ALL:
         why = "The workload is a permutation: an all-to-all of so many servers is more than this machine carries."
@@ -212,7 +216,7 @@ def _workloads(document: Json) -> Iterator[tuple[Json, str]]:
 
 
 def _bounds(servers: int | None, of_servers: int) -> list[tuple[int, int]]:
-    """Least and most servers, one pair after the other."""
+    """Pairs of the smallest and the largest number of servers, to be tried in order."""
     if servers is not None:
         return [(max(2, min(servers, of_servers) // 2), servers), (2, servers)]
     return [(min(LEAST_SERVERS, of_servers), most) for most in BOUNDS]
@@ -237,8 +241,8 @@ def _part(document: Json, topology: Json, most: int) -> Iterator[_Choice]:
 
 
 def _slices(engine: Engine, document: Json, bounds: list[tuple[int, int]]) -> Iterator[_Choice]:
-    """The structures around a server with at least two levels, the largest first; around the one
-    that the user chose, of no more levels."""
+    """Slices around a server with at least two levels, the largest first. If the user chose a
+    server, slices around it, with at most the chosen levels."""
     topology = topology_of(document["plan"]["spec"])
     own = (document.get("emulation") or {}).get("slice") or {}
     profile = engine.emulation_profile(topology)
@@ -258,8 +262,8 @@ def _slices(engine: Engine, document: Json, bounds: list[tuple[int, int]]) -> It
 
 
 def _centres(document: Json, topology: Json) -> list[str]:
-    """Servers that a slice may be around: the first that the workload or a fault names, and the
-    plan's first."""
+    """Servers that can be the centre of a slice: the first one named by the workload or a fault,
+    and the plan's first."""
     workload = document["workload"]
     names = [workload.get("source"), workload.get("destination")]
     for fault in document["faults"]:
@@ -272,8 +276,8 @@ def _centres(document: Json, topology: Json) -> list[str]:
 
 
 def _of_plan(kind: Kind, document: Json, topology: Json, words: str) -> _Choice:
-    """A separate network. Racks, enclosures and pins belong to the original plan and are dropped;
-    names keep their prefix."""
+    """The choice of a separate network. Racks, enclosures and pins belong to the original plan and
+    are dropped; host names keep their prefix."""
     spec: Mapping[str, Any] = document["plan"]["spec"]
     small: Json = {"topology": topology}
     site = spec.get("site") or {}

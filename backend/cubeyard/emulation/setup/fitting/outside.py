@@ -14,23 +14,23 @@ from cubeyard.kit.errors import ProblemError, shown
 Json = dict[str, Any]
 
 MAX_LEFT_OUT = 400
-"""More than an experiment may have faults, gateways and images together."""
+"""More than the faults, gateways and images of any experiment together."""
 
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A part of an experiment that is left out."""
+    """A removed part of an experiment."""
 
     field: str
     value: Any
     """The removed value, shortened."""
     message: str
-    """Why it does not fit."""
+    """Why the part does not fit."""
 
 
 def read_inside(engine: Engine, document: Json) -> tuple[Question, Json, list[LeftOut]]:
-    """The question of a document, the document without settings that name devices outside its
-    network, and the removed settings.
+    """Reads a document. Returns the question, the document without settings that name devices
+    outside its network, and the removed settings.
 
     Raises the 422 of a field that cannot be removed.
     """
@@ -49,8 +49,7 @@ def read_inside(engine: Engine, document: Json) -> tuple[Question, Json, list[Le
 
 
 def refuse_unknown(engine: Engine, document: Json) -> None:
-    """Raises a 422 for a fault whose target is not in the plan either: it is misspelt, not
-    outside."""
+    """Raises a 422 for a fault whose target is not in the whole plan either: it is misspelt."""
     faults = [{"target": fault["target"]} for fault in document["faults"]]
     if any(fault["target"].get("names") for fault in faults):
         with refused_by_field("body"):
@@ -58,8 +57,7 @@ def refuse_unknown(engine: Engine, document: Json) -> None:
 
 
 def _first(error: ProblemError) -> tuple[str, str]:
-    """The first invalid field and the reason; errors of the engine, which are findings,
-    included."""
+    """The first invalid field with the reason; engine errors, which are findings, are included."""
     if error.errors:
         return error.errors[0].field, error.errors[0].message
     match = next((row for row in error.findings if row["severity"] == "error"), None)
@@ -67,8 +65,8 @@ def _first(error: ProblemError) -> tuple[str, str]:
 
 
 def _without(document: Json, field: str, places: list[int]) -> tuple[Json, str, Any] | None:
-    """The document without the part that a field is of, that part's name in the request, and what
-    it held."""
+    """The document without the part that contains a field; that part's name in the request; and its
+    value."""
     settings = document.get("emulation") or {}
     if match := re.match(r"body\.faults\.(\d+)(?!\.at_secs)", field):
         at = int(match[1])

@@ -14,7 +14,8 @@ from typing import Any
 Json = dict[str, Any]
 
 MAX_BETWEEN = 32
-"""Most switches without servers in the part, in addition to the ones that connect it."""
+"""Maximum number of switches without servers in the part, in addition to the switches that connect
+it."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class Part:
 
 
 def part_around_busiest(topology: Json, most: int) -> Part | None:
-    """A part with at most `most` servers; None for a network without a switch that has servers."""
+    """A part with at most `most` servers; None if no switch has servers."""
     network = _Read(topology)
     racks = [switch for switch in network.switches if network.servers_of[switch]]
     if not racks or most < 2:
@@ -53,8 +54,8 @@ def part_around_busiest(topology: Json, most: int) -> Part | None:
 
 
 def _servers(network: _Read, near: list[str], most: int) -> dict[str, list[str]]:
-    """The servers that are taken of each rack. The busiest one leaves half to others, so that
-    packets cross switches."""
+    """The chosen servers of each rack. The busiest rack leaves half of the number to others, so
+    that packets cross switches."""
     result: dict[str, list[str]] = {}
     left, taken = most, set[str]()
     for place, switch in enumerate(near):
@@ -78,7 +79,7 @@ def _path(above: dict[str, str | None], switch: str) -> list[str]:
 
 
 class _Read:
-    """A custom network by names, in the order of its lists."""
+    """A custom network with names, in the order of its lists."""
 
     def __init__(self, topology: Json) -> None:
         self.switches = [node["name"] for node in topology["nodes"] if node["role"] == "switch"]
@@ -95,7 +96,8 @@ class _Read:
                     self.servers_of[near].append(far)
 
     def tree_from(self, switch: str) -> dict[str, str | None]:
-        """Every switch that is connected, in the order of hops, with the one before it."""
+        """All connected switches in the order of hops, each with the previous switch on its
+        path."""
         above: dict[str, str | None] = {switch: None}
         queue = deque([switch])
         while queue:
@@ -107,7 +109,7 @@ class _Read:
         return above
 
     def add_between(self, switches: dict[str, None], near: list[str]) -> None:
-        """Further switches that join at least two of those chosen: other paths for the same
+        """Adds switches that join at least two of the chosen ones: alternative paths for the same
         packets."""
         between = [item for item in near if item not in switches and not self.servers_of[item]]
         joining = [item for item in between if sum(other in switches for other in self._near[item]) >= 2]

@@ -19,11 +19,12 @@ from cubeyard.engine import Engine, PlanRejectedError
 Json = dict[str, Any]
 
 MAX_TRIED = 12_000
-"""Most networks whose size is computed, about 30 us each."""
+"""Maximum number of networks whose size is computed, at about 30 us each."""
 LEAST_SWITCHES = 3
-"""A tree of one edge switch would have a root that no packet crosses."""
+"""Minimum number of switches, unless the original has fewer: a tree with one edge switch would have
+a root that no packet crosses."""
 MAX_SWITCHES = 100
-"""Each is a network namespace. `[ours]`"""
+"""Maximum number of switches; each is a network namespace. `[ours]`"""
 LEVELS_COUNT = 6.0
 """The weight of a change of levels or layers, which define a family's shape more than any number of
 ports. `[ours]`"""
@@ -31,13 +32,13 @@ FINE_UP_TO = 16
 
 
 def smaller(engine: Engine, topology: Json, least: int, most: int) -> list[Json]:
-    """Networks of the same family with `least` to `most` servers and no parameter above its own,
-    the nearest first."""
+    """Networks of the same family with `least` to `most` servers, and no parameter larger than the
+    original's; the most similar first."""
     return _smaller(engine, topology, least, most, 2) or _smaller(engine, topology, least, most, 1)
 
 
 def _smaller(engine: Engine, topology: Json, least: int, most: int, least_count: int) -> list[Json]:
-    """`least_count` is the least value of a parameter that counts something."""
+    """`least_count` is the smallest value of a parameter that counts parts."""
     sizes = engine.size(topology)
     links_per_server = sizes["links"] / sizes["servers"]
     parameters = _sizing(engine, topology, least_count)
@@ -65,8 +66,8 @@ def _smaller(engine: Engine, topology: Json, least: int, most: int, least_count:
 
 
 def _sizing(engine: Engine, topology: Json, least_count: int) -> list[Json]:
-    """The parameters that make a topology larger: given in its spec or by a default, with an effect
-    on the size. Choices among kinds and seeds of random networks are not."""
+    """The parameters that determine the size of a topology: given in its spec or by default.
+    Choices of kinds, and seeds of random networks, are excluded."""
     family = next(entry for entry in engine.families if entry["family"] == topology["family"])
     own = engine.size(topology)
     result = []
@@ -91,7 +92,7 @@ def _size_of(engine: Engine, topology: Json) -> Json | None:
 
 
 def _floor(parameter: Json, value: int, least_count: int) -> int:
-    """The least value that is tried."""
+    """The smallest value of a parameter to try."""
     least = int(parameter["min"])
     return min(value, max(least, least_count) if parameter["unit"] else least + 1)
 
