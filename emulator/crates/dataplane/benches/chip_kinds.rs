@@ -1,7 +1,7 @@
 //! Measures the cost of a packet in the kernel's chip for each kind of table that can decide, with
 //! the table at its full size. Sends single packets by `BPF_PROG_TEST_RUN`, in alternating rounds.
-//! Fails above a limit. Needs root. Run with `cargo bench -p cubeyard-dataplane --bench
-//! chip_kinds`.
+//! Fails above a limit. Needs root. Run with
+//! `cargo bench -p cubeyard-dataplane --bench chip_kinds`.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 

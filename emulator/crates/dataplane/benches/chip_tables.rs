@@ -1,7 +1,7 @@
 //! Measures the cost of a packet in the kernel's chip by the size of its TCAM, compared with
 //! BCube's own program, and the cost of a commit. Sends single packets by `BPF_PROG_TEST_RUN`, in
-//! alternating rounds. Fails above a limit. Needs root. Run with `cargo bench -p cubeyard-dataplane
-//! --bench chip_tables`.
+//! alternating rounds. Fails above a limit. Needs root. Run with
+//! `cargo bench -p cubeyard-dataplane --bench chip_tables`.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 

@@ -91,8 +91,8 @@ const SEGMENT_NETWORK: u128 = 0xfd63_7962 << 96;
 /// and the relay.
 pub const SEGMENT_PREFIX_BITS: [u8; 2] = [64, 96];
 
-/// A detour's address for a relay: the ToR before it, the relay, the ToR after it. `[subways §6,
-/// RFC 8986]`
+/// A detour's address for a relay: the ToR before it, the relay, the ToR after it.
+/// `[subways §6, RFC 8986]`
 pub fn segment(from: NodeId, relay: NodeId, to: NodeId) -> Ipv6Addr {
     let [from, relay, to] = [from, relay, to].map(u128::from);
     Ipv6Addr::from_bits(SEGMENT_NETWORK | from << 64 | relay << 32 | to)

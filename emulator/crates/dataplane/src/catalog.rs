@@ -46,7 +46,7 @@ pub type MakeForwarding = fn(&Configuration) -> Result<Box<dyn Forwarding>, Conf
 pub struct ProtocolEntry {
     /// Name in documents and messages.
     pub name: &'static str,
-    /// Name for users.
+    /// Name of the protocol for users.
     pub title: &'static str,
     /// A one-sentence description for users.
     pub description: &'static str,
@@ -104,7 +104,7 @@ pub struct ForwardingEntry {
     pub name: &'static str,
     /// Where packets are forwarded.
     pub kind: ForwardingKind,
-    /// Name for users.
+    /// Name of the forwarding for users.
     pub title: &'static str,
     /// The tables of the forwarding.
     pub tables: &'static [TableSchema],
@@ -144,11 +144,11 @@ pub enum ForwardingKind {
 /// The tables of a protocol's own forwarding.
 #[derive(Clone, Copy)]
 pub struct OwnForwarding {
-    /// As in [`ForwardingEntry`].
+    /// Schemas, as in [`ForwardingEntry`].
     pub tables: &'static [TableSchema],
-    /// As in [`ForwardingEntry`].
+    /// Initial entries, as in [`ForwardingEntry`].
     pub own_entries: OwnEntries,
-    /// As in [`ForwardingEntry`].
+    /// Checks, as in [`ForwardingEntry`].
     pub rules: MakeRules,
 }
 

@@ -24,8 +24,8 @@ pub struct FlowCount {
     pub path_id: u32,
 }
 
-/// The traffic of a server: the only entry of `traffic` on each CPU, byte for byte `struct
-/// cy_traffic`. Bytes exclude the protocol's header.
+/// The traffic of a server: the only entry of `traffic` on each CPU, byte for byte
+/// `struct cy_traffic`. Bytes exclude the protocol's header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct Traffic {
@@ -43,6 +43,6 @@ pub struct Traffic {
     pub delivered_bytes: u64,
     /// Notices that user space missed because of the rate limit or a full ring.
     pub notices_suppressed: u64,
-    /// Packets sent by each port, own and relayed, including those that its queue drops.
+    /// Packets sent by each port, own and relayed, including packets that its queue drops.
     pub sent_packets: [u64; PORTS],
 }

@@ -47,7 +47,7 @@ pub struct Flag {
 pub struct HeaderField {
     /// Name of the field, in snake_case.
     pub name: &'static str,
-    /// Name for users.
+    /// Name of the field for users.
     pub title: &'static str,
     /// A description for users.
     pub description: &'static str,

@@ -50,7 +50,7 @@ pub fn is_name(text: &str) -> bool {
 pub struct ServiceEntry {
     /// Name, as [`Service::name`] returns it.
     pub name: &'static str,
-    /// Name for users.
+    /// Name of the service for users.
     pub title: &'static str,
     /// A one-sentence description for users.
     pub description: &'static str,
@@ -200,7 +200,8 @@ pub trait Service {
     }
 }
 
-/// What a service can query and do during a call. Distances are hops in the torus without failures.
+/// The network's state and the actions that are available to a service during a call. Distances are
+/// hops in the torus without failures.
 pub trait Context {
     /// Time of the call.
     fn now(&self) -> Time;
@@ -253,7 +254,7 @@ pub trait Context {
     fn max_payload(&self) -> usize;
     /// Packets of this service that were waiting here when it was called.
     fn waiting(&self) -> usize;
-    /// A random number.
+    /// Draws a random number.
     fn random(&mut self) -> u64;
     /// Sets the timer of [`Service::timer`]. There is one timer; a new call replaces the time.
     fn set_timer(&mut self, at: Time);

@@ -118,7 +118,7 @@ impl<'de> Deserialize<'de> for HexBytes {
 pub enum TableKind {
     /// Entries by index. All indices have an entry.
     Array,
-    /// Entries by key.
+    /// Entries by key, up to a limit.
     Hash,
     /// Entries by key. If the table is full, the least recently used entry is removed.
     LruHash,

@@ -1,7 +1,7 @@
 //! Completes packets that the kernel has not finished, so that they look as on a wire: fills in
 //! checksums that a network card would compute, and restores the headers of each of several packets
-//! that the kernel carries as one. `[linux Documentation/networking/checksum-offloads.rst,
-//! segmentation-offloads.rst]`
+//! that the kernel carries as one.
+//! `[linux Documentation/networking/checksum-offloads.rst, segmentation-offloads.rst]`
 
 use cubeyard_chip::frame::ones_complement_sum;
 
@@ -136,7 +136,7 @@ fn fill_checksum(packet: &mut [u8], anew: bool) {
     set_u16(packet, at, 0);
     let all = u32::from(ones_complement_sum(&packet[header..total])) + u32::from(pseudo);
     let sum = !((all & 0xffff) + (all >> 16)) as u16;
-    // In UDP, a checksum of zero stands for no checksum.
+    // In UDP, a checksum of zero means that there is none.
     set_u16(packet, at, if protocol == UDP && sum == 0 { 0xffff } else { sum });
 }
 

@@ -1,5 +1,5 @@
-//! BCube through the chip's tables takes the paths that BCube's source routes name `[serverswitch
-//! §5.1]`, `[bcube §7.1]`.
+//! BCube through the chip's tables takes the paths that BCube's source routes name
+//! `[serverswitch §5.1]`, `[bcube §7.1]`.
 
 use cubeyard_chip::bcube;
 use cubeyard_chip::walk::{paths, walk};

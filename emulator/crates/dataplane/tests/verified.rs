@@ -11,7 +11,7 @@ use aya::programs::{Program, SchedClassifier};
 use cubeyard_dataplane::catalog::{ForwardingKind, PROTOCOLS};
 use cubeyard_dataplane::object::{FAIR, GUARD, QUEUE};
 
-/// The kernel's `BPF_COMPLEXITY_LIMIT_INSNS`.
+/// Equals `BPF_COMPLEXITY_LIMIT_INSNS` in the kernel.
 const LIMIT: u32 = 1_000_000;
 
 /// The number of instructions examined for each program of an object. Prints a message and returns

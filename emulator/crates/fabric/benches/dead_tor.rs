@@ -1,8 +1,8 @@
 //! Measures how long TCP flows pause when a ToR of Subways is switched off, and when it keeps its
 //! carriers but drops everything; both for the sources' ToR and for the destinations'. The result
 //! is the longest pause of any flow, as the receivers' applications see it, next to the pause of
-//! the same flows without a fault. Fails above a limit. Needs root. Run with `cargo bench -p
-//! cubeyard-fabric --bench dead_tor`.
+//! the same flows without a fault. Fails above a limit. Needs root. Run with
+//! `cargo bench -p cubeyard-fabric --bench dead_tor`.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its results")]
 

@@ -13,7 +13,7 @@ use common::{Host, can_emulate, fresh_run, in_row, row};
 use serde_json::{Value, json};
 
 const ROUNDS: usize = 1001;
-/// Limit in nanoseconds.
+/// Limit per operation in nanoseconds.
 const BOUND: u64 = 1000;
 const NAME: &str = "OUT_BYTES_PORT1";
 /// Operation, value to write, and the paper's time in nanoseconds `[serverswitch §6.1]`.

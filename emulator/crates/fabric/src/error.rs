@@ -19,7 +19,7 @@ pub struct Details {
     /// The field that is wrong, for example `links[3].a`; absent for failures of the host.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub field: Option<String>,
-    /// The rejected value.
+    /// The value that was rejected.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
     /// The limit that the value violates.

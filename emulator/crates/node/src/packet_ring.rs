@@ -1,6 +1,6 @@
 //! The ring of packets from a server's chip in the kernel to users' programs, read from shared
-//! memory. The fabric owns the map and hands over its descriptor. `[linux
-//! Documentation/bpf/ringbuf.rst]`
+//! memory. The fabric owns the map and hands over its descriptor.
+//! `[linux Documentation/bpf/ringbuf.rst]`
 #![allow(unsafe_code, reason = "the ring's memory is mapped by its descriptor")]
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};

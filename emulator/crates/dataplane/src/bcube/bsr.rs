@@ -186,7 +186,7 @@ impl Bsr {
         path.pairs().all(|(from, to)| self.hop_usable(from, to))
     }
 
-    /// The paths of BuildPathSet, level `k` first, without those that need missing servers or do
+    /// The paths of BuildPathSet, level `k` first, without paths that need missing servers or do
     /// not fit a header. `[bcube §3.3]`
     pub(super) fn path_set(&self, destination: NodeId) -> Vec<Path> {
         let set = build_path_set(self.structure.shape(), self.me, destination);

@@ -1,6 +1,6 @@
 //! The program of a server's chip: the paper's, or one that a user sets for all servers of a run.
-//! Both are generated again from the server's neighbours when one of them changes. `[serverswitch
-//! §5.1]`
+//! Both are generated again from the server's neighbours when one of them changes.
+//! `[serverswitch §5.1]`
 
 use cubeyard_chip::bcube::{Neighbour, program_of};
 use cubeyard_chip::text::{Server, Source};

@@ -1,5 +1,5 @@
-//! Path selection at the source: sends probes, receives answers, chooses a path. `[bcube §4.2, Fig.
-//! 7]`
+//! Path selection at the source: sends probes, receives answers, chooses a path.
+//! `[bcube §4.2, Fig. 7]`
 
 use super::bsr::{Bsr, ROUND_PAUSE};
 use super::message::{Message, Trail};
@@ -39,7 +39,7 @@ impl Bsr {
         self.begin_round(now, flow);
     }
 
-    /// Probes all paths of BuildPathSet, including those that failed before.
+    /// Probes all paths of BuildPathSet, including paths that failed before.
     fn begin_round(&mut self, now: Time, flow: &Flow) {
         let Some(destination) = self.flows.get(flow).map(|state| state.destination) else {
             return;

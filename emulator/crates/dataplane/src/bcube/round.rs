@@ -1,5 +1,5 @@
-//! One round of probing: the parallel paths that it probes, and the responses. `[bcube §4.2, Fig.
-//! 7]`
+//! One round of probing: the parallel paths that it probes, and the responses.
+//! `[bcube §4.2, Fig. 7]`
 
 use std::time::Duration;
 

@@ -93,7 +93,7 @@ impl NumberedPath {
 }
 
 /// The number of a path: FNV-1a of its ends and hops, so that all servers compute the same number
-/// without exchanging it. The number is never 0, which stands for no path. `[ours]`
+/// without exchanging it. The number is never 0, which means no path. `[ours]`
 pub fn path_id(source: NodeId, destination: NodeId, route: &SourceRoute) -> u32 {
     let ends = [source, destination].into_iter().flat_map(u32::to_be_bytes);
     let hops = route.hops().iter().map(|hop| hop.0);

@@ -1,4 +1,4 @@
-//! Chooses a flow's path among those that a probing found. `[bcube §4.2]`
+//! Chooses a flow's path among the paths that a probing found. `[bcube §4.2]`
 
 use super::structure::Path;
 

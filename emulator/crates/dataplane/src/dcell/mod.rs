@@ -1,4 +1,5 @@
-//! DCell: fault-tolerant routing (DFR). Servers have the link state of their own DCell_b, and reroute packets locally if they cannot forward them. `[dcell §4, §7]`
+//! DCell: fault-tolerant routing (DFR). Servers have the link state of their own DCell_b, and
+//! reroute packets locally if they cannot forward them. `[dcell §4, §7]`
 //!
 //! | file | job |
 //! |---|---|

@@ -1,4 +1,5 @@
-//! What memcached's commands require of a store: reading values, changing a value, or neither.
+//! The requirements of memcached's commands on a store: reading values, changing a value, or
+//! neither.
 
 use super::text::Command;
 use super::{Change, Deed, FOR_EVER};
@@ -20,14 +21,14 @@ pub enum Asked {
         /// Whether no answer is wanted.
         quiet: bool,
     },
-    /// Nothing; the answer is already known, `None` if the client wants none.
+    /// Nothing: the answer is known without the store; `None` if the client expects none.
     Said(Option<Vec<u8>>),
-    /// End the connection.
+    /// The connection must be closed.
     End,
 }
 
 impl Command {
-    /// What the command requires of a store with this number of values and bytes.
+    /// The requirement of the command on a store with this number of values and bytes.
     pub fn asked(self, (count, bytes): (usize, usize)) -> Asked {
         let (change, quiet) = match self {
             Command::Get { keys, versions } => return Asked::Values { keys, versions },

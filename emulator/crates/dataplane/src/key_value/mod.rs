@@ -56,7 +56,7 @@ impl Entry {
 /// An operation on a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deed {
-    /// Write a value.
+    /// Write a value, in one of several ways.
     Write(Write),
     /// Delete the value.
     Delete,

@@ -35,7 +35,7 @@ pub enum Command {
     Get {
         /// The keys to read.
         keys: Vec<Vec<u8>>,
-        /// Whether the client wants versions.
+        /// Whether versions are requested too.
         versions: bool,
     },
     /// `set`, `add`, `replace`, `append`, `prepend`, `cas`.
@@ -52,14 +52,14 @@ pub enum Command {
         version: u64,
         /// The data to write.
         data: Vec<u8>,
-        /// Whether the client wants no answer.
+        /// Whether the client expects no answer.
         quiet: bool,
     },
     /// The command `delete`.
     Delete {
         /// The key to delete.
         key: Vec<u8>,
-        /// Whether the client wants no answer.
+        /// Whether the client expects no answer.
         quiet: bool,
     },
     /// The commands `incr` and `decr`.
@@ -70,7 +70,7 @@ pub enum Command {
         down: bool,
         /// The difference.
         by: u64,
-        /// Whether the client wants no answer.
+        /// Whether the client expects no answer.
         quiet: bool,
     },
     /// The command `touch`.
@@ -79,7 +79,7 @@ pub enum Command {
         key: Vec<u8>,
         /// Time to live in milliseconds; `None` if the value never expires.
         lives_millis: Option<u32>,
-        /// Whether the client wants no answer.
+        /// Whether the client expects no answer.
         quiet: bool,
     },
     /// The command `version`.
@@ -88,7 +88,7 @@ pub enum Command {
     Stats,
     /// `verbosity`, which is accepted and does nothing.
     Verbosity {
-        /// Whether the client wants no answer.
+        /// Whether the client expects no answer.
         quiet: bool,
     },
     /// The command `quit`.

@@ -93,7 +93,6 @@ pub fn in_user_space(
     }
 }
 
-/// Decodes hexadecimal digits.
 pub fn bytes(hex: &str) -> Vec<u8> {
     let digits = hex.as_bytes().chunks(2);
     digits

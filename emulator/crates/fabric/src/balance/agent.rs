@@ -1,5 +1,5 @@
-//! What one node knows about loads, and the messages it sends to its neighbours. Uses no sockets
-//! and no clock.
+//! The load data of one node, and the messages that it exchanges with its neighbours. Uses no
+//! sockets and no clock.
 //!
 //! Reports and weights pass from switch to switch. Each is forwarded once; weights are also
 //! repeated, since full queues drop them. A node that stops loses its state. Messages from a

@@ -79,7 +79,8 @@ impl ToldDetours {
         }
     }
 
-    /// Reads `count` paths from `bytes` and checks them. Direction, rack, time and controller come from the message's header.
+    /// Reads `count` paths from `bytes` and checks them. Direction, rack, time and controller come
+    /// from the message's header.
     ///
     /// # Errors
     ///

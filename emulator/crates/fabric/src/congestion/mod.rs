@@ -32,7 +32,6 @@ pub type PortKey = (usize, u8);
 
 /// Limits of `Q_EQ` in bytes: from two packets to the capacity of the largest queue.
 const QUEUES: std::ops::RangeInclusive<u32> = 3_000..=8_000_000;
-/// Picoseconds per nanosecond.
 const NANO: u64 = 1_000;
 /// Smaller relative changes of a rate are not applied.
 const LEAST_CHANGE: f64 = 0.002;
@@ -69,7 +68,7 @@ pub struct Counts {
     pub median_reaction_micros: f64,
     /// Its 99th percentile, accurate to a sixteenth.
     pub p99_reaction_micros: f64,
-    /// Its maximum.
+    /// The longest reaction time.
     pub longest_reaction_micros: f64,
     /// Average time from the chip's copy until the network has forwarded the answer.
     pub sent_micros: f64,
@@ -174,7 +173,7 @@ impl Congestion {
     }
 
     /// Updates the limit of a port that has sent `sent_bytes` in total. Returns the rate to set if
-    /// it has changed; the inner `None` stands for the link's own rate.
+    /// it has changed; the inner `None` means the link's own rate.
     pub fn follow(&mut self, port: PortKey, sent_bytes: u64, now_nanos: u64) -> Option<Option<f64>> {
         let (now, qcn) = (now_nanos * NANO, self.qcn.clone());
         let limit = self.limits.get_mut(&port)?;

@@ -2,7 +2,7 @@
 
 use cubeyard_routing::qcn::Qcn;
 
-/// What a CPU knows about its chip's queues.
+/// A CPU's data about its chip's queues.
 #[derive(Clone, Debug)]
 pub struct Point {
     qcn: Qcn,

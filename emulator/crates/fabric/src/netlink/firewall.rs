@@ -1,6 +1,6 @@
 //! The kernel's packet filter, as `nft` configures it: a table that belongs to this process, and
-//! which the kernel removes when the process's socket closes. `[man 8 nft,
-//! linux/netfilter/nf_tables.h]`
+//! which the kernel removes when the process's socket closes.
+//! `[man 8 nft, linux/netfilter/nf_tables.h]`
 
 use super::message::{ACK, APPEND, Attributes, Batch, CREATE, attributes};
 use super::socket::{Netlink, no_excuse};

@@ -287,8 +287,8 @@ pub fn received_packets(socket: &mut Netlink, index: u32) -> Result<Option<u64>>
     let mut packets = None;
     socket.run_and_read(&mut batch, no_excuse, |answer| {
         if answer.kind == RTM_NEWLINK {
-            // The first counter is the one of received packets. `[linux
-            // include/uapi/linux/if_link.h]`
+            // The first counter is the one of received packets.
+            // `[linux include/uapi/linux/if_link.h]`
             let counters = answer.attributes(16).find_value(IFLA_STATS64);
             packets = counters.and_then(|counters| Some(u64::from_ne_bytes(*counters.first_chunk()?)));
         }

@@ -1,6 +1,6 @@
 //! The kernel's MPTCP, by the generic netlink family `mptcp_pm`: we are the path manager of a
-//! namespace. The kernel reports connections and subflows, and we add the subflows. `[man 8
-//! ip-mptcp, linux/mptcp_pm.h]`
+//! namespace. The kernel reports connections and subflows, and we add the subflows.
+//! `[man 8 ip-mptcp, linux/mptcp_pm.h]`
 //!
 //! The kernel's own path manager is no alternative: its endpoints are either announced or joined to
 //! every address of the peer, but our servers both send and receive. Its subflows also get

@@ -41,7 +41,7 @@ pub struct Route {
     pub index: u32,
     /// The next hop on the interface's link; `None` if the network itself is on the link.
     pub via: Option<Ipv4Addr>,
-    /// Metric: of the routes to a network, the kernel uses the one with the lowest.
+    /// Metric. If there are several routes to a network, the kernel uses the one with the lowest.
     pub metric: u32,
 }
 

@@ -25,7 +25,7 @@ pub struct Netlink {
 /// Whether a refusal by the kernel is acceptable.
 pub type Excuse = fn(Errno) -> bool;
 
-/// Accepts no refusal.
+/// Accepts no refusal at all.
 pub fn no_excuse(_: Errno) -> bool {
     false
 }

@@ -1,5 +1,5 @@
-//! Finds the server ports behind a tunnel to another host's part of a switch. With them, tunnels
-//! and switches know the host of each address from the start, and need not learn. `[ours]`
+//! Finds the server ports behind a tunnel to another host's part of a switch. Tunnels and switches
+//! get them as configuration, so that they need not learn addresses. `[ours]`
 
 use std::collections::BTreeSet;
 

@@ -34,7 +34,7 @@ pub struct Chips {
     interfaces: BTreeMap<(u32, u8), (usize, u32)>,
     /// The namespace of each switch, by the switch's id.
     rooms: BTreeMap<u32, usize>,
-    /// Failed links that the CPUs know of, as pairs of nodes.
+    /// Failed links that were reported to the CPUs, as pairs of nodes.
     failed: BTreeSet<(u32, u32)>,
     is_loaded: bool,
     /// Why paths of flows may have changed since the last event.
@@ -42,8 +42,8 @@ pub struct Chips {
 }
 
 impl Chips {
-    /// The initial state: no chip has a program or knows a server. `None` unless switches are
-    /// chips.
+    /// The initial state: no chip has a program, and no server is registered. `None` unless
+    /// switches are chips.
     pub fn of(network: &Network) -> Result<Option<Chips>> {
         let Some(chips) = network.behaviour.entry.chips else {
             return Ok(None);

@@ -28,7 +28,7 @@ impl Forwarding {
         self.software[server] = Some(counts);
     }
 
-    /// What forwards the packets of a server.
+    /// The forwarder of a server's packets.
     pub fn of<'a>(&'a self, server: usize, kernel: Option<&'a ServerKernel>) -> Forwarder<'a> {
         let programs = kernel.and_then(|kernel| kernel.programs.as_ref());
         match (programs, &self.software[server]) {

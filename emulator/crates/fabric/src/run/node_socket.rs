@@ -43,8 +43,8 @@ pub fn listen_in(folder: &Folder, name: &str, kind: SocketType) -> Result<OwnedF
 /// Maximum number of connections that wait for acceptance.
 const BACKLOG: i32 = 4;
 
-/// Name of the abstract socket for nodes that cannot see a folder of ours: `cubeyard-node --socket
-/// @cubeyard`.
+/// Name of the abstract socket for nodes that cannot see a folder of ours:
+/// `cubeyard-node --socket @cubeyard`.
 pub const ABSTRACT_NAME: &[u8] = b"cubeyard";
 
 /// Listens for a node in the network namespace of the calling thread. Only processes of that

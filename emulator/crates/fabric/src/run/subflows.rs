@@ -1,5 +1,5 @@
-//! The subflows of MPTCP connections: adds them when a connection is established, replaces those
-//! that end, and reports them as events.
+//! The subflows of MPTCP connections: adds them when a connection is established, replaces them
+//! when they end, and reports them as events.
 //!
 //! A server's node opens the connection between the addresses of two ports; this module adds the
 //! other subflows. The destination port of a connection is unique to its flow, and so identifies
@@ -184,7 +184,7 @@ impl RunState {
         Some(Section::new("subflows", "MPTCP subflows", &columns, rows))
     }
 
-    /// Requests all missing subflows: those that have ended or could not be created.
+    /// Requests all missing subflows: they have ended or could not be created.
     pub fn ask_for_subflows(&mut self) {
         let all: Vec<(usize, u32, usize)> = self
             .connections

@@ -83,9 +83,9 @@ pub fn finish_port(batch: &mut Batch, network: &Network, server: usize, port: &P
 ///
 /// An address of a port belongs to the subnet of its number. A cable of a torus joins ports with
 /// different numbers, so a neighbour there needs a separate route. Otherwise the kernel would send
-/// its own packets (ICMP errors) by the subnet's port, where they wait for seconds since the
-/// neighbour is not there. They all count against one ICMP socket per CPU of the host, which then
-/// answers no ping of any server.
+/// its own packets (ICMP errors) by the subnet's port, where they wait for seconds because no
+/// neighbour there has the address. They all count against one ICMP socket per CPU of the host,
+/// which then answers no ping of any server.
 pub fn add_neighbours(batch: &mut Batch, network: &Network, server: usize, port: u16) {
     if network.switches_decide() {
         // The routes add a router's only neighbour; behind chips, ARP resolves neighbours.

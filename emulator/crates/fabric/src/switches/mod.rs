@@ -1,5 +1,5 @@
-//! The switches of a run: what all kinds of switches have in common, and the namespaces with the
-//! switches.
+//! The switches of a run: the common interface of all kinds of switches, and the namespaces with
+//! the switches.
 //!
 //! One file per kind. A room is a namespace that holds switches: all bridges share one, since they
 //! forward by hardware address only; a switch with its own routes gets its own room.

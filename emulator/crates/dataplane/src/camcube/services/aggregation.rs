@@ -1,6 +1,6 @@
 //! Counts words on many servers, and adds the counts where their packets meet. `[camcube §3.4]`
 //!
-//! Every server counts the words of its own text. Partial counts travel from key coordinate to key
+//! Every server counts the words of one text. Partial counts travel from key coordinate to key
 //! coordinate on one deterministic path, axis after axis in an order that a hash of the destination
 //! picks. With full aggregation, a coordinate waits for all counts that pass it and forwards their
 //! sum; without, it forwards every packet alone.
@@ -58,7 +58,7 @@ type Counts = BTreeMap<Vec<u8>, u64>;
 struct Gathered {
     root: Key,
     full: bool,
-    /// Whether the words of its own server are included.
+    /// Whether the words of the coordinate's own server are included.
     own: bool,
     counts: Counts,
     /// Number of coordinates whose words are included.

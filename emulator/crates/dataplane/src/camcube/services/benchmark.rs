@@ -1,7 +1,8 @@
 //! Benchmark traffic: measures the throughput of paths, links and the function F, as the paper
 //! does. `[camcube §3.1, §6]`
 //!
-//! A source sends to one coordinate as fast as its links accept packets: for some time (`flood`), or a number of packets (`send`). The mode chooses the route:
+//! A source sends to one coordinate as fast as its links accept packets: for some time (`flood`),
+//! or a number of packets (`send`). The mode chooses the route:
 //!
 //! | mode | route |
 //! |---|---|

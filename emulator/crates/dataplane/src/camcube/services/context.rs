@@ -1,4 +1,4 @@
-//! What a service sees of the network during a call, and the requests that it makes.
+//! A service's view of the network during a call, and the requests that the service makes.
 
 use std::collections::BTreeMap;
 

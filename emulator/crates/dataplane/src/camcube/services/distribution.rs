@@ -1,5 +1,5 @@
-//! Sends a file to many servers, over a tree that grows along the corners of mini-cubes. `[camcube
-//! §3.2, Fig. 7]`
+//! Sends a file to many servers, over a tree that grows along the corners of mini-cubes.
+//! `[camcube §3.2, Fig. 7]`
 //!
 //! A join travels towards the root coordinate. Each coordinate on its path records the previous
 //! coordinate as a child, and the join ends at the first coordinate that is already in the tree.
@@ -11,8 +11,8 @@
 //! child. `[camcube §3.2]`
 //!
 //! Messages: `join GROUP X,Y,Z` at a member; `send GROUP X,Y,Z`, a line feed and the file at the
-//! server that owns the root `X,Y,Z`. A member that has the whole file answers `received GROUP
-//! BYTES CHECKSUM ok`, or `wrong` instead of `ok`.
+//! server that owns the root `X,Y,Z`. A member that has the whole file answers
+//! `received GROUP BYTES CHECKSUM ok`, or `wrong` instead of `ok`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;

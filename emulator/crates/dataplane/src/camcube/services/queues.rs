@@ -98,8 +98,8 @@ impl Queues {
         expired
     }
 
-    /// The next packet for a port: of the oldest packets that `fits` accepts, one per queue, the
-    /// one whose queue has its turn.
+    /// The next packet for a port. Candidates are the oldest packets that `fits` accepts, one per
+    /// queue; the packet is taken from the queue that has its turn.
     pub fn candidate(&self, port: u8, fits: impl Fn(&Waiting) -> bool) -> Option<Candidate> {
         let turns = self.turns.get(usize::from(port))?;
         let oldest = self.queues.iter().filter_map(|(&queue, waiting)| {

@@ -10,7 +10,7 @@ use crate::names;
 use crate::network::Place;
 use crate::run::state::RunState;
 
-/// What to capture, by id.
+/// The target of a capture, by id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CaptureTarget {

@@ -14,11 +14,11 @@ use crate::run::state::RunState;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum NodeSignal {
-    /// Kill the process.
+    /// Kill the process at once.
     Kill,
     /// Stop the process until it is resumed.
     Pause,
-    /// Resume the process.
+    /// Resume the stopped process.
     Resume,
 }
 

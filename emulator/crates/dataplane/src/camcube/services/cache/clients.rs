@@ -25,7 +25,7 @@ const SILENT: &str = "SERVER_ERROR the server of this key does not answer\r\n";
 struct Request {
     request: u32,
     until: Time,
-    /// Whether its client wants no answer.
+    /// Whether its client expects no answer.
     quiet: bool,
 }
 

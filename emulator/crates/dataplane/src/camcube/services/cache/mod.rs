@@ -1,15 +1,16 @@
 //! Keys and values in memory, with replicas near the servers that read them. `[camcube §3.3]`
 //!
-//! A key's hash selects its primary coordinate, which determines eight secondary ones. A lookup goes to the
-//! nearest of the nine (to the primary if it is among them, else to a random one). A secondary
-//! without the value forwards the lookup to the primary; the answer returns through the secondary,
-//! which stores it. A write goes to the primary, which invalidates the secondaries; until the
-//! invalidation arrives, a secondary can answer with the old value.
+//! A key's hash selects its primary coordinate, which determines eight secondary ones. A lookup
+//! goes to the nearest of the nine (to the primary if it is among them, else to a random one). A
+//! secondary without the value forwards the lookup to the primary; the answer returns through the
+//! secondary, which stores it. A write goes to the primary, which invalidates the secondaries;
+//! until the invalidation arrives, a secondary can answer with the old value.
 //!
-//! A message is `get KEY`, `set KEY VALUE` or `delete KEY`; the answer is `VALUE KEY VALUE`,
-//! `MISS KEY`, `STORED KEY`, `DELETED KEY` or `error: ...`. `hops KEY` looks a value up and answers
-//! `HOPS KEY N`, the number of links that the lookup crossed; `hops KEY straight` sends it to the
-//! primary by the routing service, where any copy on its way answers. `[camcube Fig. 3]` Clients of memcached can use the cache on every server, at a TCP port given by a setting.
+//! A message is `get KEY`, `set KEY VALUE` or `delete KEY`; the answer is `VALUE KEY VALUE`, `MISS
+//! KEY`, `STORED KEY`, `DELETED KEY` or `error: ...`. `hops KEY` looks a value up and answers `HOPS
+//! KEY N`, the number of links that the lookup crossed; `hops KEY straight` sends it to the primary
+//! by the routing service, where any copy on its way answers. `[camcube Fig. 3]` Clients of
+//! memcached can use the cache on every server, at a TCP port given by a setting.
 //!
 //! | file | job |
 //! |---|---|
