@@ -158,8 +158,7 @@ class EmulationRunner:
                 self._fabric.ensure()
 
     def reap(self) -> None:
-        """Start the fabric while sudo does not need the password: later sudo may ask for it again,
-        which a worker cannot answer."""
+        """Removes leftovers of dead runs on this machine. Never fails, since it is tried again."""
         try:
             # Start the fabric before sudo requires the password again, which a worker cannot enter.
             settings = self._settings
