@@ -1,5 +1,5 @@
-"""A minimal fabric for tests of the session alone: it uses the protocol over a real socket, and
-sends frames as instructed by the test."""
+"""A minimal fabric for tests of the session alone: it speaks the protocol over a real socket, and
+sends frames as the test instructs."""
 
 from __future__ import annotations
 
@@ -20,37 +20,37 @@ TICK_SECS = 0.02
 
 
 class Scripted:
-    """Flows go at `rate(now_secs, faults)` of their ideal; calls are kept; `fails` names calls that
-    are refused."""
+    """Flows carry `rate(now_secs, faults)` of their ideal. Calls are recorded; `fails` names calls
+    that are refused."""
 
     def __init__(self) -> None:
         self.calls: list[tuple[str, Json]] = []
         self.rate: Callable[[float, dict[str, Json]], float] = lambda _now, faults: 0.4 if faults else 1.0
         self.fails: set[str] = set()
         self.delays: dict[str, float] = {}
-        """How long a call takes, by name."""
+        """Duration of calls, by name."""
         self.dies_at_secs: float | None = None
         self.silent_from: int | None = None
-        """The number of the first frame that is not sent."""
+        """From this frame on, no frames are sent."""
         self.lost: set[int] = set()
-        """Numbers of frames that are counted and not sent."""
+        """Numbers of frames that are counted but not sent."""
         self.told = 0
         """The number of the latest frame."""
         self.ahead_nanos = 0
-        """How far its clock is ahead of ours."""
+        """How far the fabric's clock is ahead of ours."""
         self.build = binding_build()
         self.runs: list[Json] = []
         self.probed: Json = {}
         self.inspected: Json = {}
         self.captured: Json = {"pcapng": "", "interface": "p0", "packets": 0, "missed": 0, "end": "secs"}
         self.parts: list[bytes] = []
-        """The messages before the response to a capture in parts."""
+        """Messages before the final response to a capture in parts."""
         self.programs: Json = {"program": None, "servers": 0, "micros": 0}
         """The response to the call `program`."""
         self.chip: Callable[[bytes], bytes] = lambda _request: b""
-        """The response of a server's chip; request and response without their lengths."""
+        """Response of a server's chip. Request and response have no length prefix."""
         self.registers: Json = {"registers": {}, "nanos": 500}
-        """The response to the call `registers`: those of every server's chip by name."""
+        """Response to the call `registers`: the same registers by name for every server's chip."""
         self.deaf: set[int] = set()
         """Servers that no message reaches."""
         self.on_tell: Callable[[Json], None] = lambda _params: None
@@ -59,9 +59,9 @@ class Scripted:
         self.flows: list[Json] = []
         self.faults: dict[str, Json] = {}
         self.started = self.framed = 0.0
-        """When flows began, and of the latest frame, how long after that."""
+        """When flows began; and how long after that the latest frame was sent."""
         self.even = False
-        """Each frame carries the bytes of one tick, also if it is late."""
+        """Whether each frame carries the bytes of exactly one tick, even if it is late."""
         self.changed = threading.Condition()
 
     def answer(self, method: str, params: Json) -> Json:
@@ -119,7 +119,7 @@ class Scripted:
 
     def frame(self, number: int) -> Json:
         now = time.monotonic() - self.started
-        # As much as the time allows, however late this machine is.
+        # In proportion to the elapsed time, however late this machine is.
         secs = TICK_SECS if self.even else max(now - self.framed, 0.0)
         each = 1e8 / 8 * secs * self.rate(now, self.faults)
         self.framed = now

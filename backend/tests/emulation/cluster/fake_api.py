@@ -37,28 +37,28 @@ class RefusedError(Exception):
 
 @dataclass
 class FakeCluster:
-    """Its objects and its behaviour."""
+    """The cluster's objects, and how it behaves."""
 
     nodes: dict[str, int] = field(default_factory=lambda: {"node-a": 110, "node-b": 110})
-    """Room for pods, by node."""
+    """By node: the number of pods that fit."""
     looks_until_running: int = 2
     late: dict[str, int] = field(default_factory=dict)
-    """Pods that are ready after another number of requests, by name."""
+    """By name: pods that become ready only after another number of requests."""
     waiting: Json | None = None
     """The state of containers that never run."""
     waits: str = "node"
-    """Which container it is the state of."""
+    """Name of the container with that state."""
     ended: dict[str, Json] = field(default_factory=dict)
-    """Containers that end as soon as they run, by name, with how."""
+    """By name: containers that end as soon as they run, each with its end."""
     forbidden: set[tuple[str, str]] = field(default_factory=set)
     """Forbidden pairs of verb and resource."""
     isolated: set[str] = field(default_factory=set)
-    """Containers whose network the fabric has taken down."""
+    """Containers whose network the fabric has removed."""
     down: bool = False
     stuck: bool = False
-    """The kubelets are away: pods that are deleted stay."""
+    """Whether the kubelets are away, so that deleted pods remain."""
     objects: dict[tuple[str, str, str], Json] = field(default_factory=dict)
-    """By namespace, resource and name."""
+    """Objects by namespace, resource and name."""
     calls: list[str] = field(default_factory=list)
     """Verb and resource of each call, in order."""
     reviews: int = 0
@@ -79,7 +79,7 @@ class FakeCluster:
             self.objects[namespace, kind, document["metadata"]["name"]] = document
 
     def end(self, name: str, message: str = "", container: str = "node") -> None:
-        """A pod's container ends, and the pod with its last one."""
+        """Ends a pod's container; the pod ends with its last container."""
         with self.lock:
             pod = self.objects[NAMESPACE, "pods", name]
             ended = {"terminated": {"reason": "Error", "exitCode": 137, "message": message}}
@@ -269,7 +269,7 @@ def _selected(one: Json, query: Json) -> bool:
 
 @contextmanager
 def serving(cluster: FakeCluster, folder: Path) -> Iterator[EmulationCluster]:
-    """The settings that lead to it."""
+    """Settings for a worker that uses this cluster."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -299,7 +299,7 @@ def serving(cluster: FakeCluster, folder: Path) -> Iterator[EmulationCluster]:
             self.end_headers()
             self.wfile.write(sent)
 
-        do_GET = do_POST = do_DELETE = work  # noqa: N815 - what the base class calls them
+        do_GET = do_POST = do_DELETE = work  # noqa: N815 - the base class calls these names
 
         def log_message(self, format: str, *args: Any) -> None:
             pass

@@ -1,4 +1,5 @@
-"""An image as its registry describes it; the registry is scripted, behind the library's session."""
+"""Reading an image's manifest from its registry. The registry is scripted, in place of the
+library's session."""
 
 from __future__ import annotations
 
@@ -45,7 +46,7 @@ class Answer:
 
 
 class Registry:
-    """Answers by URL; those of `guarded` hosts only with the token."""
+    """Answers by URL. `guarded` hosts answer only requests with the token."""
 
     def __init__(self, answers: dict[str, Answer], guarded: str = "") -> None:
         self.answers, self._guarded = answers, guarded

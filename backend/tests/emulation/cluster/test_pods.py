@@ -49,7 +49,7 @@ def create(pods: Pods, run: str = RUN, servers: dict[int, str] = SERVERS, **more
 
 
 def containers(pods: Pods, servers: dict[int, str] = SERVERS, **more: Any) -> dict[int, int | str]:
-    """The container that each server is found by."""
+    """Creates the servers' pods; returns for each server the id by which the fabric finds it."""
     result: dict[int, int | str] = {}
     create(pods, servers=servers, came=result.update, **more)
     return result
@@ -120,8 +120,8 @@ def test_looking_costs_one_call_whatever_the_number_of_pods(pods: Pods, cluster:
 
 @pytest.mark.long
 def test_a_hundred_nodes_ask_no_more_than_one(cluster: FakeCluster, settings: EmulationCluster) -> None:
-    """A call for each pod, and a few for all nodes together; a thousand pods are made in
-    tests/cluster."""
+    """One call per pod, and a few for all nodes together. (tests/cluster does this with a thousand
+    pods.)"""
     cluster.nodes = {f"node-{at:03}": 110 for at in range(100)}
     hosts = [Host(name, Path("/nowhere")) for name in cluster.nodes]
     every = [Pods("home-worker-0", settings, host.name) for host in hosts]
@@ -136,9 +136,9 @@ def test_a_hundred_nodes_ask_no_more_than_one(cluster: FakeCluster, settings: Em
     calls = Counter(cluster.calls)
     assert calls.pop("create pods") == 300
     assert calls.pop("create configmaps") == 1
-    # Lists are shared. 100 hosts alone would need 100 lists of the present state (`living`): hosts
-    # that request one during another's request share the next one, which makes about ten each,
-    # because a hundred threads do not start at the same moment.
+    # Lists are shared. If 100 hosts did not share, they would need 100 lists of the current state
+    # (`living`). Hosts that request a list while another is being made share the next one. That
+    # makes about ten lists, because a hundred threads do not start at the same moment.
     assert calls.pop("list pods") <= looks + 50
     assert sum(calls.values()) <= 20, calls
     assert cluster.reviews <= 4 * sum(map(len, RIGHTS.values()))
@@ -288,8 +288,8 @@ def test_removing_takes_one_runs_pods_and_their_owner_and_no_others(
 def test_who_takes_a_run_up_has_it_alone_though_the_one_before_comes_back(
     pods: Pods, cluster: FakeCluster, settings: EmulationCluster
 ) -> None:
-    """A worker that is cut off with its node: its pods cannot end, and it removes what it had once
-    it is back."""
+    """A worker is cut off together with its node, so its pods cannot end. When it is back, it
+    removes what it had."""
     create(pods)
     cluster.stuck = True
     other = Pods("home-worker-1", settings, "node-b")

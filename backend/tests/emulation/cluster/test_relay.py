@@ -1,5 +1,5 @@
-"""The relay before a fabric: who may call, that bytes arrive whole in both directions, and that
-both sides end together."""
+"""The relay in front of a fabric: which callers it accepts, that it forwards bytes completely in
+both directions, and that both connections end together."""
 
 from __future__ import annotations
 
@@ -228,7 +228,7 @@ def _greeting() -> bytes:
 
 
 def _are_closed(crowd: list[socket.socket], at_least: int, secs: float) -> bool:
-    """Whether the other side closes that number of them within the time."""
+    """Whether the other side closes at least this many connections within the time."""
     deadline = time.monotonic() + secs
     waiting = {item.fileno(): item for item in crowd}
     while len(crowd) - len(waiting) < at_least and time.monotonic() < deadline:

@@ -29,7 +29,7 @@ SERVERS = {at: f"0{at}" for at in range(4)}
 WEB = Beside("example.com/web:1", ("serve", "--name", "$(HOSTNAME)"), {"CUBEYARD_SERVER": "01", "PRICE": "$(x)"})
 BESIDE = {1: WEB, 3: WEB}
 DATA = Beside("example.com/data:1")
-"""Its registry describes it."""
+"""An image that its registry describes."""
 
 
 @pytest.fixture
@@ -114,7 +114,7 @@ def test_images_that_are_too_large_by_their_manifests_are_refused_before_any_pod
 def test_an_image_of_the_node_is_taken_as_it_is_only_if_local_ones_are_allowed(
     settings: EmulationCluster, cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch, registries: str, policy: str
 ) -> None:
-    """A node keeps what others have pulled with their own secrets."""
+    """A node may have images that other users have pulled with their own secrets."""
     monkeypatch.setattr("cubeyard.emulation.deploy.beside.GRACE_SECS", 0.1)
 
     def isolate(_: str, containers: Mapping[int, str]) -> None:
@@ -131,7 +131,8 @@ def test_an_image_of_the_node_is_taken_as_it_is_only_if_local_ones_are_allowed(
 def test_it_starts_only_once_the_clusters_network_is_down(
     settings: EmulationCluster, cluster: FakeCluster, signals: list[tuple[str, int, str, str]]
 ) -> None:
-    """A gate container in the pod waits for that; servers without a user image have no gate."""
+    """A gate container in the pod waits for the removal of the network. Servers without a user
+    image have no gate."""
     reported: list[dict[int, str]] = []
 
     def isolate(_: str, containers: Mapping[int, str]) -> None:
@@ -149,7 +150,7 @@ def test_it_starts_only_once_the_clusters_network_is_down(
 
 
 def test_its_words_reach_it_as_they_were_given(pods: Pods, cluster: FakeCluster) -> None:
-    """The kubelet would put variables in place of `$(NAME)`."""
+    """Without an escape, the kubelet would replace `$(NAME)` by a variable."""
     create(pods)
     result = container(cluster, 1)
     assert result["command"] == ["serve", "--name", "$$(HOSTNAME)"]
@@ -176,7 +177,7 @@ def test_without_a_command_it_runs_what_the_image_says_and_may_write_if_told(pod
 def test_an_image_that_cannot_be_pulled_is_reported_by_kind(
     pods: Pods, cluster: FakeCluster, reason: str, words: str, kind: str
 ) -> None:
-    """Without the words of the service at the registry's address."""
+    """The message must not contain text from the service at the registry's address."""
     cluster.waiting, cluster.waits = {"reason": reason, "message": words}, "image"
     with pytest.raises(
         ImageRefusedError, match=rf"^Server 01: image example.com/web:1 cannot be had: {kind}\."

@@ -1,5 +1,5 @@
-"""A run over several hosts, without packets: how servers are divided, frames merged, clocks
-compared, and who is named when."""
+"""A run over several hosts, without packets: the distribution of servers, merged frames, compared
+clocks, and host names in errors."""
 
 from __future__ import annotations
 
@@ -212,7 +212,7 @@ def test_a_host_that_goes_away_ends_the_run_by_its_name(engine: Engine, tmp_path
 def test_a_host_that_answers_nothing_ends_the_run_soon_by_its_name(
     engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, deaf_from: str
 ) -> None:
-    """As a forwarded socket does whose machine is gone: connections open, and nothing comes."""
+    """Like a forwarded socket whose machine is gone: it accepts connections and answers nothing."""
     monkeypatch.setattr(cubeyard.emulation.fabric.client, "ANSWER_SECS", 0.3)
     monkeypatch.setattr(cubeyard.emulation.fabric.fabrics, "ANSWER_SECS", 0.3)
     gone = threading.Event()

@@ -1,4 +1,4 @@
-"""Locks that die with their holder, and an image that is the same for the same program."""
+"""Locks are released when their holder dies, and the same program gives the same image."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def test_a_container_without_rights_names_them_and_their_flags(tmp_path: Path, m
     monkeypatch.setattr("os.geteuid", lambda: 0)
     status = tmp_path / "status"
     monkeypatch.setattr(rights, "STATUS", status)
-    status.write_text("Name:\tpython\nCapEff:\t00000000a80425fb\n")  # as a Docker engine gives by itself
+    status.write_text("Name:\tpython\nCapEff:\t00000000a80425fb\n")  # the default of a Docker engine
     monkeypatch.setattr(process, "program", lambda *_: Path("/bin/false"))
     settings = Settings(home=tmp_path)
     with pytest.raises(FabricGoneError) as refused:

@@ -72,7 +72,8 @@ pytestmark = [
 
 @dataclass
 class Machine:
-    """Reached by ssh alone, as NAME. `folder` has its keys and the client's settings."""
+    """A machine that is only reached by ssh, as NAME. `folder` has its keys and the client's
+    settings."""
 
     folder: Path
     process: subprocess.Popen[bytes]
@@ -153,7 +154,7 @@ def test_an_engine_answers_and_a_terminal_s_stream_goes_both_ways(machine: Machi
     held = api.exec_start("0123456789", socket=True, tty=True)
     held._sock.sendall(b"ls\n")
     assert held._sock.recv(100) == b"LS\n"
-    # As a terminal ends (`shells.py`).
+    # The way in which a terminal ends (`shells.py`).
     held._sock.shutdown(socket.SHUT_RDWR)
     held._response.close()
     api.close()
@@ -198,7 +199,7 @@ def test_a_fabric_is_forwarded_as_the_how_to_says_and_its_tunnel_ends_with_the_m
     for words, ours in (("/run/user/1000/b.sock", here), ("/run/cubeyard-fabric.sock", there)):
         assert command.count(words) == 1
         command = command.replace(words, str(ours))
-    here.touch()  # what a tunnel that was killed has left
+    here.touch()  # the leftover of a killed tunnel
     with scripted(there) as fabric:
         tunnel = subprocess.Popen(["bash", "-ec", f"exec {command}"])
         try:

@@ -1,5 +1,5 @@
-"""Every setting reaches the services of a deployment, and the API reports which of its parts are
-turned off."""
+"""All settings are passed to the services of a deployment, and the API reports which of its parts
+are turned off."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ OF_THE_DEPLOYMENT = {
     ),
     *("fabric_dir", "fabric_start", "fabric_sudo", "programs_dir", "cluster"),
 }
-"""Settings that the deployment sets, or that have no meaning in its containers."""
+"""Settings that the deployment sets itself, or that have no meaning in its containers."""
 Json = dict[str, Any]
 
 
@@ -69,7 +69,7 @@ def test_only_the_migration_is_the_owner_of_the_database() -> None:
 
 
 def _secrets(service: Json) -> dict[str, str]:
-    """Its secrets by the names of their files."""
+    """A service's secrets, by the names of their files."""
     given = [{"source": item, "target": item} if isinstance(item, str) else item for item in service.get("secrets", [])]
     return {item["target"]: item["source"] for item in given}
 

@@ -110,7 +110,8 @@ def test_what_is_down_already_is_not_detected_again_nor_when_it_comes_back(
 
 
 def test_of_nested_faults_the_first_is_detected_by_the_neighbours_it_cut(recorder: Recorder) -> None:
-    """A server dies, and a switch between it and one neighbour goes off before that has noticed."""
+    """A server dies. Then, before the death is detected, a switch between it and one neighbour is
+    turned off."""
     dead(recorder, 4.25, "01", "00")
     server, switch = fault("server-off", "00", 2.0), fault("switch-off", "<0,0>", 3.5)
     assert detections(recorder, server, switch) == [(2.25, 0), (None, 0)]

@@ -1,4 +1,4 @@
-"""The last second's rates, and the hypothesis that is held against them."""
+"""The rates of the last second, and the hypothesis that they are tested against."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cubeyard.emulation.measure.window import Reading, Window
 from cubeyard.experiments.hypotheses import Hypothesis, Metric
 
 TICK_SECS = 0.125
-"""Has no rounding errors."""
+"""A length of ticks without rounding errors."""
 METRICS: tuple[Metric, ...] = get_args(Metric)
 MOST = ("stalled-flows", "latency-p99-secs")
 STRUCK = Struck(any=True)
@@ -56,7 +56,7 @@ def test_a_flow_that_lost_an_end_is_no_bottleneck_and_one_that_is_done_not_even_
 
 
 def reading(metric: Metric, value: int) -> Reading:
-    """A reading in which only that metric has the value; a share is relative to a previous 100."""
+    """A reading in which this metric has the value. For a share, the baseline is 100."""
     name = metric.removesuffix("-share").replace("-", "_")
     return Reading(
         value if name == "goodput" else 1e6,
@@ -67,7 +67,8 @@ def reading(metric: Metric, value: int) -> Reading:
 
 
 def watched(hypothesis: Hypothesis, values: list[int]) -> tuple[Guard, list[bool]]:
-    """A guard that saw a mean of 100 before the fault and these values after it."""
+    """A guard that got a mean of 100 before the fault and these values after it; and its
+    results."""
     guard = Guard(hypothesis)
     for item in (50, 150, 100):
         guard.before(reading(hypothesis.metric, item))

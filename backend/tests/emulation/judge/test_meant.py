@@ -23,9 +23,9 @@ FLOWS, LINKS, TICKS = 16, 32, 30
 
 
 def recorded(engine: Engine, carries: float, settle_ticks: int = 0, **emulation: Any) -> Recorder:
-    """Three seconds on a busy machine in which each flow carries its ideal rate until it ends,
-    after some ticks that do not count. `carries` is its size, in seconds of the fastest flow's
-    rate; the slowest have half of that rate."""
+    """Records three seconds on a busy machine, after some ticks that do not count. Each flow
+    carries its ideal rate until it ends. `carries` is its size, in seconds at the fastest flow's
+    rate; the slowest flows have half of that rate."""
     request = question(engine, workload="permutation")
     rates = np.array([flow.ideal_bits_per_sec * request.network.header_efficiency / 8 for flow in request.flows])
     assert rates.min() == rates.max() / 2

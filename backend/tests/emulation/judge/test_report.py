@@ -130,7 +130,7 @@ def test_neighbours_declared_dead_without_a_fault_are_a_reason_of_their_own() ->
 
 
 def over_paths(abt: float, goodput: float = 1.0) -> OverPaths:
-    """Measured shares of what the paths allow."""
+    """Measured values as shares of the rates that the paths allow."""
     return OverPaths(1e9, 8e8, goodput, abt, abt, 1.0)
 
 
@@ -149,7 +149,7 @@ def over_paths(abt: float, goodput: float = 1.0) -> OverPaths:
 def test_a_verdict_looks_at_abt_as_well_as_goodput(
     cpu: float, abt: float | None, of_paths: float | None, verdict: str, cause: str, says: str
 ) -> None:
-    """The total goodput is complete in all cases: other flows have what one flow lacks."""
+    """The total goodput is always complete: other flows have what the slowest flow lacks."""
     paths = None if of_paths is None else over_paths(of_paths)
     result = judge(pair(0.98), Observed(1.16, cpu, 1.0, 0, abt, over_paths=paths))
     assert (result["verdict"], result["cause"]) == (verdict, cause)
@@ -201,7 +201,7 @@ def test_abt_of_the_whole_run_lies_between_those_of_its_stretches(
         for _ in range(ticks):
             number += 1
             frame = busy_frame(number, 4, 8, 4)
-            # Another flow is the slowest in each stretch.
+            # In each part of the run, another flow is the slowest.
             frame["flows"]["bytes"] = [10_000 * (1 + (row + at) % 4) for row in range(4)]
             tick, secs = recorder.take({**frame, "at_secs": number / 10})
             recorder.count(tick, secs, number / 10, part)
@@ -259,7 +259,8 @@ def test_a_verdict_comes_with_what_it_is_made_of() -> None:
 def recorded(
     engine: Engine, ticks: int, *, dead: set[int] | None = None, cpu: float = 0.5, **emulation: Any
 ) -> Recorder:
-    """A quiet second has ten ticks; each flow carries a full frame's bytes in each of them."""
+    """Records `ticks` ticks before any fault; in each, every column has the numbers of a busy
+    frame."""
     recorder = Recorder(question(engine, workload="permutation", emulation=emulation))
     for number in range(1, ticks + 1):
         tick, secs = recorder.take({**busy_frame(number, 16, 32, 16), "host": {"cpu": cpu}})

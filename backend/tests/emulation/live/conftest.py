@@ -23,5 +23,5 @@ def settings(settings: Settings) -> Iterator[Settings]:
 
 @pytest.fixture(autouse=True)
 def _kernel_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without a scripted fabric the kernel is unknown, on every machine."""
+    """Without a scripted fabric, the features of the kernel count as unknown on every machine."""
     monkeypatch.setattr("cubeyard.emulation.deploy.probe.probe_kernel", lambda _settings: None)

@@ -43,14 +43,15 @@ PULLED = {"kind": "cable-pulled", "target": {"names": ["00/<0,0>"]}}
 
 @pytest.fixture
 def run(client: TestClient) -> str:
-    """The id of a run that waits for a worker: there is none."""
+    """The id of a run that stays queued, because there is no worker."""
     made = client.post(f"{API}/experiments", json=ASKED)
     assert made.status_code == 201, made.text
     return client.post(f"{API}/experiments/{made.json()['id']}/runs").json()["id"]
 
 
 def sink_of(database: Database, engine: Engine, run: str, attempt: int = 2) -> DatabaseSink:
-    """As a worker's attempt begins. Nothing here writes frames, or needs the lease."""
+    """The sink of a worker's attempt at its start. These tests write no frames, and need no
+    lease."""
     document = ExperimentCreate.model_validate(ASKED).model_dump(mode="json")
     question = read(engine, {**document, "plan": {"spec": TINY}})
     return DatabaseSink(database, engine, question, run, Frames(database, Lease(database, run, attempt, lambda: False)))
@@ -137,7 +138,7 @@ def test_an_order_that_comes_while_an_attempt_begins_keeps_its_number(
 
 @contextmanager
 def away(server: EmbeddedPostgres, database: Database) -> Iterator[None]:
-    """The database answers nobody."""
+    """Stops the database while the context lasts."""
     name = database.engine.url.database
     database.engine.dispose()
     with psycopg.connect(server.conninfo("postgres"), autocommit=True) as connection:
@@ -166,7 +167,7 @@ def test_a_database_that_restarts_between_two_ticks_ends_no_session(
 
 
 def test_a_fault_that_ends_before_it_strikes_is_refused(client: TestClient, run: str) -> None:
-    """It would strike, and never end."""
+    """Otherwise it would be injected and never recovered."""
     backwards = {**PULLED, "at_secs": 5, "until_secs": 4.9}
     for path, body, field in (
         (f"runs/{run}/faults", backwards, "body.until_secs"),
@@ -217,7 +218,7 @@ def test_words_that_mean_nothing_are_refused_and_never_a_failure(
     client: TestClient, run: str, calls: list[tuple[str, Any]]
 ) -> None:
     for path, body in calls:
-        # As text: NaN and half a surrogate pair are on the wire as a client may put them there.
+        # As text: a client may send NaN and half of a surrogate pair on the wire.
         content = json.dumps(body).encode()
         method = "GET" if path.startswith("servers") else "POST"
         headers = {"content-type": "application/json"}

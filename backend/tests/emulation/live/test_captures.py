@@ -1,4 +1,4 @@
-"""Packet captures of a run under way, over REST; the fabric is scripted."""
+"""Packet captures of a live run over REST, with a scripted fabric."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def fabric(settings: Settings) -> Iterator[Scripted]:
 
 
 def ended(client: TestClient, run: str) -> list[Json]:
-    """The run's captures, once none is under way."""
+    """The run's captures, after all have ended."""
     deadline = time.monotonic() + 10
     while True:
         items = client.get(f"{API}/runs/{run}/captures").json()["items"]

@@ -1,4 +1,5 @@
-"""The chip of one server of a run over REST: the fabric is scripted, the chip is the engine's."""
+"""The chip of one server of a live run over REST. The fabric is scripted; the chip is the engine's
+model."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ def run(client: TestClient) -> str:
 
 @pytest.fixture
 def model(fabric: Scripted) -> Any:
-    """The chip of every server."""
+    """The model that is the chip of every server."""
     model = chip_model(BASE)
     fabric.chip = lambda request: model.call(request)[0][4:]
     return model

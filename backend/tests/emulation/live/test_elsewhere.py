@@ -1,5 +1,5 @@
-"""A run on a machine that only its worker reaches: live features by the worker, and the errors of
-streams, which need a way. The fabrics are scripted."""
+"""A run on a machine that only its worker reaches: live features go through the worker, streams
+fail with an error about the missing setting. The fabrics are scripted."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def run(client: TestClient, database: Database) -> str:
 
 @pytest.fixture
 def worker(database: Database, run: str) -> Iterator[Scripted]:
-    """The worker of the run, with its fabric in another folder."""
+    """The worker of the run, whose fabric is in another folder."""
     folder = Path(tempfile.mkdtemp(prefix="cyh-"))
     hosts = Hosts("owner", (Host("", folder / "fabric.sock"),))
     with scripted(folder / "fabric.sock") as fabric, elsewhere.answering(database, hosts, run):

@@ -1,4 +1,4 @@
-"""A run's list of faults: planned times stay, however the fault ends."""
+"""A run's list of faults keeps the planned times, however a fault ends."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_a_fault_that_fails_or_is_late_while_packets_flow_is_named_on_every_surf
     app = create_app(there, database=database, worker=True)
     with scripted(Place.of(there).socket) as fabric, TestClient(app, base_url="http://localhost") as client:
         fabric.fails, fabric.delays = ({"inject"}, {}) if fails else (set(), {"inject": 0.3})
-        fabric.probed = {"namespaces": True, "bridges": True, "htb": True}  # or its worker takes no real packets
+        fabric.probed = {"namespaces": True, "bridges": True, "htb": True}  # required by workers
         experiment = client.post(f"{API}/experiments", json=question).json()["id"]
         address = f"{API}/runs/{client.post(f'{API}/experiments/{experiment}/runs').json()['id']}"
         latest = time.monotonic() + 60

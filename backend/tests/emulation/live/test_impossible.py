@@ -1,5 +1,5 @@
-"""Faults that the kernel cannot inject are refused before anything starts, on every surface: by
-field, reason and fix. The fabric is scripted."""
+"""Faults that the kernel cannot inject are refused before anything starts, over REST and on the
+command line, with field, reason and fix. The fabric is scripted."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def without_netem(fabric: Scripted) -> Scripted:
 
 @pytest.fixture
 def command_line(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Commands take the place of the tests' own fabric."""
+    """Makes commands use the fabric of the tests."""
     monkeypatch.setenv("CUBEYARD_FABRIC_DIR", str(Place.of(settings).folder))
 
 

@@ -1,4 +1,4 @@
-"""One server's report, with the plan's names; and a server that reports something invalid."""
+"""One server's report with the plan's names, and invalid reports."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ NONSENSE = st.sampled_from([None, True, -1, 2**63 - 1, 1e30, "", "10.0.0.999", "
 
 
 def places_in(value: Any) -> list[list[Any]]:
-    """The way to everything in a JSON value."""
+    """The path to every item in a JSON value."""
     inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     return [[], *([key, *rest] for key, item in inner for rest in places_in(item))]
 

@@ -1,4 +1,4 @@
-"""Requests never lock a run's row, which the worker needs for each tick; simultaneous orders stay
+"""Requests never lock a run's row, which the worker needs for each tick. Simultaneous orders remain
 separate."""
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ ATTEMPT = 1
 
 @pytest.fixture
 def tick(database: Database, run: str) -> Callable[[], int]:
-    """Writes a tick of the run as its worker does, at once or not at all. The number of its
-    frame."""
+    """Returns a function that writes a tick of the run as its worker does, and fails instead of
+    waiting. It returns the frame's number."""
     with database.session() as session:
         session.execute(update(RunRow).where(RunRow.id == run).values(state="running", attempts=ATTEMPT))
     lease = Lease(database, run, ATTEMPT, lambda: False)
@@ -51,7 +51,8 @@ def tick(database: Database, run: str) -> Callable[[], int]:
 
 @pytest.fixture
 def written(tick: Callable[[], int], monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
-    """The ticks written while requests build networks and compute predictions."""
+    """Writes a tick each time a request builds a network or computes a prediction; yields the
+    frames' numbers."""
     matches: list[int] = []
     for name in ("emulation_network", "predict_json"):
         slow = getattr(Engine, name)
@@ -120,8 +121,8 @@ def test_faults_injected_at_once_get_numbers_of_their_own(
 
 
 def test_a_live_fault_is_resolved_once_and_kept(client: TestClient, run: str, database: Database) -> None:
-    """The worker breaks the devices that the API returned, even if the engine would draw other
-    targets later."""
+    """The worker injects the fault at the devices that the API returned, even if the engine would
+    later draw others."""
     drawn = {"kind": "cable-pulled", "target": {"kind": "link", "ratio": 0.3}}
     reported = client.post(f"{API}/runs/{run}/faults", json=drawn).json()
     with database.session() as session:

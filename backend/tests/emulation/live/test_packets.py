@@ -1,5 +1,5 @@
-"""Packets as they flow, over REST and on the command line; the fabric is scripted, the packets are
-made here byte by byte."""
+"""Live packets over REST and on the command line. The fabric is scripted; the packets are built
+here byte by byte."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def test_each_field_of_a_relays_header_is_decoded(network: Network) -> None:
             ("path_id", "Path id", "258"),
         ]
     assert decoded(PLAIN, network).header == []
-    # A truncated header gives the fields that it contains.
+    # A truncated header returns the fields that it contains completely.
     assert [item.name for item in decoded(RELAYED[:38], network).header] == ["next_hop_index", "hops"]
 
 

@@ -1,5 +1,5 @@
-"""Calls of a run under way go to the hosts that its first frame names, also when others are ready
-now; the fabrics are scripted."""
+"""Calls for a live run go to the hosts named by its first frame, even if other hosts are ready now.
+The fabrics are scripted."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def settings(settings: Settings, folder: Path) -> Settings:
 @pytest.fixture
 def run(client: TestClient, database: Database) -> Callable[..., str]:
     def begun(*names: str) -> str:
-        """A run of which each of the four servers, in turn, is on the next of these hosts."""
+        """A run whose four servers are on these hosts in turn."""
         made = client.post(f"{API}/experiments", json=ASKED).json()["id"]
         run = client.post(f"{API}/experiments/{made}/runs").json()["id"]
         hosts = {"name": list(names), "of_server": [server % len(names) for server in range(4)]}
@@ -85,7 +85,7 @@ def test_a_host_of_the_run_that_is_not_ready_is_named(
 
 
 def called(fabric: Scripted, method: str) -> bool:
-    """Whether the fabric gets this call; a capture is made after the response."""
+    """Whether the fabric gets this call. A capture is made only after the response."""
     deadline = time.monotonic() + 5
     while method not in [name for name, _ in fabric.calls]:
         if time.monotonic() > deadline:

@@ -1,4 +1,5 @@
-"""The predicted effect of a fault on a live run, over REST, in addition to the present faults."""
+"""The predicted effect of a fault on a live run, over REST, in addition to that of current
+faults."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ LOSSY = {"kind": "link-loss", "loss_ratio": 0.5, "target": BOTH_WAYS}
 
 @pytest.fixture
 def run_id(client: TestClient) -> str:
-    """A run that waits for its worker: 00 sends to 33, and its links are to slow down."""
+    """A run that waits for its worker: 00 sends to 33, with a planned fault that slows its
+    links."""
     request = {
         "plan": SMALL,
         "workload": {"kind": "one-to-one", "source": "00", "destination": "33"},
@@ -34,7 +36,7 @@ def run_id(client: TestClient) -> str:
 
 
 def goodputs(client: TestClient, run_id: str, fault: Json) -> tuple[float, float]:
-    """Predicted before and after it, in bits per second."""
+    """Predicted goodput without and with the fault, in bits per second."""
     answer = client.post(f"{API}/runs/{run_id}/faults/preview", json=fault)
     assert answer.status_code == 200, answer.text
     result = answer.json()

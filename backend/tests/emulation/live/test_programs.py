@@ -1,4 +1,4 @@
-"""Programs for the chips of a run under way, over REST: the fabric is scripted."""
+"""Programs for the chips of a live run over REST, with a scripted fabric."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def run(client: TestClient) -> str:
 
 @pytest.fixture
 def flowing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As after a worker's phase."""
+    """Makes the run look as if its worker had started the traffic."""
     monkeypatch.setattr(EventRepository, "flowing", lambda *_: True)
 
 

@@ -1,4 +1,4 @@
-"""Registers of a server's chip over REST: the fabric is scripted."""
+"""Registers of a server's chip over REST, with a scripted fabric."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ QUEUE, COUNTER = "OUTPUT_QUEUE_BYTES_PORT0", "IN_PACKETS_PORT1"
 
 @pytest.fixture
 def chip(client: TestClient, fabric: Scripted) -> str:
-    """The address of the registers of server 00."""
+    """The path of the registers of server 00."""
     fabric.registers["registers"] = {QUEUE: 51_000, COUNTER: 7}
     run = new_run(client, BCUBE, emulation={"dataplane": "serverswitch", "mode": "namespaces"})
     return f"{API}/runs/{run}/servers/00/chip/registers"

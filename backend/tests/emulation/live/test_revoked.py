@@ -1,4 +1,4 @@
-"""Streams of packets end with the token of their reader. The fabric is scripted."""
+"""Packet streams end when the token of their reader is revoked. The fabric is scripted."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Messages to services over REST: the fabric is scripted, and a worker's frames are written as it
-would write them."""
+"""Messages to services over REST. The fabric is scripted, and the tests write frames as a worker
+would."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NAMES = ["aggregation", "benchmark", "cache", "distribution"]
 
 
 def new_run(client: TestClient, plan: Json, **asked: Any) -> str:
-    """The id of a run that waits for a worker: there is none."""
+    """The id of a run that stays queued, because there is no worker."""
     question = {"plan": plan, "workload": {"kind": "permutation"}, "engine": "emulation", **asked}
     made = client.post(f"{API}/experiments", json=question)
     assert made.status_code == 201, made.text
@@ -48,7 +48,7 @@ def fabric(settings: Settings) -> Iterator[Scripted]:
 
 
 def told(database: Database, run: str, *payloads: Json) -> None:
-    """Writes the worker's ticks."""
+    """Writes ticks as a worker does."""
     with database.session() as session:
         repository = RunRepository(session)
         row = repository.run(run, lock=True)
@@ -177,7 +177,7 @@ def test_whatever_is_asked_is_done_or_refused_in_words(
 ) -> None:
     told(database, run, {"events": [answer(0, "again")]})
     fabric.on_tell = lambda _params: told(database, run, {"events": [answer(0, "again")]})
-    # As text: NaN and half a surrogate pair are on the wire as a client may put them there.
+    # As text: a client may send NaN and half of a surrogate pair on the wire.
     content, headers = json.dumps(body).encode(), {"content-type": "application/json"}
     path = f"{API}/runs/{run}/services/{service}/messages"
     result = client.post(path, content=content, headers=headers)

@@ -1,5 +1,5 @@
-"""Shells over the socket between API and worker: real shells of this machine, in pseudo-terminals,
-in place of those in containers."""
+"""Shells over the socket between API and worker. Shells of this machine in pseudo-terminals replace
+those in containers."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from cubeyard.kit.errors import ProblemError
 
 LIMIT = 2
 OFF = 7
-"""A server that has no shell."""
+"""Id of a server that has no shell."""
 
 
 class PseudoTerminal:
-    """`/bin/sh` of this machine."""
+    """A pseudo-terminal with `/bin/sh` of this machine."""
 
     def __init__(self) -> None:
         self._own, theirs = pty.openpty()
@@ -116,7 +116,7 @@ def test_a_shell_at_the_other_end_is_like_one_here(folder: Path, opened: list[Ps
     shell.write(b"stty size\n")
     until(shell, b"22 77")
     assert (shell.state(), len(opened)) == ("running", 1)
-    # Everything that is printed comes, in order, however much it is.
+    # All output arrives in order, no matter how much it is.
     shell.write(b"stty -echo; echo; seq 100000; echo done$((1 + 1))\n")
     numbers = until(shell, b"done2\r\n").split(b"\r\n")
     assert [int(line) for line in numbers if line.isdigit()] == list(range(1, 100_001))
@@ -151,7 +151,7 @@ def test_more_shells_than_the_limit_are_refused(folder: Path) -> None:
         RelayedShell(folder, question())
     shells[0].close()
     deadline = time.monotonic() + 20
-    while True:  # the place is free once its connection has ended
+    while True:  # the shell's slot is free once its connection has ended
         try:
             shells[0] = RelayedShell(folder, question())
             break
@@ -167,7 +167,7 @@ def test_without_a_worker_it_says_so(folder: Path, opened: list[PseudoTerminal])
     empty = folder / "other"
     empty.mkdir()
     assert not calling.has_relay(empty)
-    (empty / "shells-dead-1.sock").touch()  # left by one that died
+    (empty / "shells-dead-1.sock").touch()  # the socket of a worker that died
     for ask in (lambda: calling.check(empty, question()), lambda: RelayedShell(empty, question())):
         with pytest.raises(ProblemError, match="No worker"):
             ask()

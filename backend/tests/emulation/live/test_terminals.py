@@ -1,4 +1,4 @@
-"""Who can open a terminal over a WebSocket, and errors before any container is used."""
+"""Who may open a terminal over a WebSocket, and errors that occur before any container is used."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_other_machines_need_a_token_for_a_terminal_too(settings: Settings, data
         assert (status, problem["type"]) == (401, "urn:cubeyard:problem:token-needed")
         assert refusal(other, run, authorization="Bearer wrong")[0] == 401
         assert "Docker" in end_of(other, run, authorization=f"Bearer {TOKEN}")["reason"]
-        # As the page sends it: a browser sets no header.
+        # As the page sends the token: a browser cannot set headers of a WebSocket.
         assert "Docker" in end_of(other, run, subprotocols=["cubeyard", f"bearer.{TOKEN}"])["reason"]
         with pytest.raises(WebSocketDenialResponse) as denied:
             end_of(other, run, subprotocols=["cubeyard", "bearer.wrong"])

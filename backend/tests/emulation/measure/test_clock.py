@@ -1,4 +1,4 @@
-"""The session's clock: a cause comes before its effects, however late frames are read."""
+"""The session's clock keeps the order of cause and effects, however late frames are read."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TICK = SECOND // 10
 def test_a_cause_comes_before_its_effect_however_late_frames_are(
     delays: list[int], struck_after: int, noticed_after: int, at: int
 ) -> None:
-    """A fault is injected after a tick was read, a server notices it, and a later tick reports
+    """A fault is injected after a tick was read. A server detects it, and a later tick reports
     that."""
     events = Events(1, Clock(settle_secs=1.0))
     at = min(at, len(delays) - 2)

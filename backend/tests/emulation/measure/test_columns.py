@@ -1,4 +1,4 @@
-"""How a tick's columns are made to fit its frame, and that nothing is lost by it."""
+"""A tick's columns fit its frame, and nothing is lost by shortening them."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_what_rounding_leaves_is_told_later(unit: int, ticks: list[list[int]]) -
 
 @given(st.integers(0, 2**32), st.lists(st.tuples(st.integers(0, 40), st.integers(0, 400)), min_size=1, max_size=5))
 def test_the_largest_are_told_and_counts_that_do_not_fit_wait(seed: int, ticks: list[tuple[int, int]]) -> None:
-    """In each tick, a number of 40 rows have a value, and there is space for a number of them."""
+    """In each tick, some of 40 rows have a value, and there is space for some of them."""
     draws = np.random.default_rng(seed)
     counts, levels = Few(counts=True), Few(counts=False)
     waiting: dict[int, list[int]] = {}

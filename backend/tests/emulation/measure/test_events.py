@@ -1,4 +1,4 @@
-"""Reports of nodes, shortened: bursts, floods, invalid events, and fair turns."""
+"""Shortened reports of nodes: bursts, floods, invalid events, and fair turns."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_a_burst_of_events_is_spread_and_none_is_lost() -> None:
 
 
 def told(events: Events) -> list[list[Json]]:
-    """The events of each following tick until there are none."""
+    """The events of the following ticks, until a tick has none."""
     ticks = []
     while tick := events.tick():
         ticks.append(tick.get("events", []))
@@ -238,7 +238,7 @@ def test_sources_take_turns_and_none_holds_more_than_its_share(seed: int) -> Non
         source = draws.randrange(3)
         if draws.random() < 0.4:
             assert next(queue.turns(), None) == (waiting[0][1] if waiting else None)
-            # Whose turn it was waits behind everybody else.
+            # The source that had its turn goes to the end of the line.
             first, rest = waiting[:1], waiting[1:]
             mine = [item for item in rest if item[0] == first[0][0]]
             waiting = [item for item in rest if item not in mine] + mine
@@ -254,7 +254,7 @@ def test_sources_take_turns_and_none_holds_more_than_its_share(seed: int) -> Non
 
 
 def _in_turns(waiting: list[tuple[int, int]]) -> list[int]:
-    """One item of each source after the other, in the order of the sources."""
+    """Takes one item of each source in turn, in the order of the sources."""
     lines: dict[int, list[int]] = {}
     for source, number in waiting:
         lines.setdefault(source, []).append(number)

@@ -1,5 +1,5 @@
-"""Latencies by bucket: exact counts, percentiles to a thirty-second, and the same buckets as
-clients have."""
+"""Latencies by bucket: exact counts, percentiles accurate to a thirty-second, and the same buckets
+as in clients."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from cubeyard.emulation.measure.latency import Latencies, LatencyWindow, least_s
 from cubeyard.emulation.measure.seconds import Seconds
 
 BUCKETS = {0: 0, 15: 15, 16: 16, 31: 31, 32: 32, 111: 992, 270: 983_040, 975: 31 << 59}
-"""The least nanoseconds of each: the same rows are in the tests of `cubeyard-messages`."""
+"""The smallest latency of some buckets in nanoseconds; the tests of `cubeyard-messages` have the
+same rows."""
 
 
 def bucket(nanos: int) -> int:

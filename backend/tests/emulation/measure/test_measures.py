@@ -1,4 +1,4 @@
-"""Sums and frames of measurements: columns, seconds."""
+"""Sums and frames of measurements: the columns of ticks, and seconds."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.emulation.setup.test_question import question
 Json = dict[str, Any]
 FRAME_BYTES = 9 * 1024
 TINY = {"family": "bcube", "n": 2, "k": 1}
-"""4 servers, 4 switches, 8 links."""
+"""A topology with 4 servers, 4 switches and 8 links."""
 
 
 def busy_frame(number: int, servers: int, links: int, flows: int) -> Json:
@@ -273,7 +273,7 @@ def test_every_part_is_the_sum_of_its_ticks(engine: Engine, ticks: list[Any]) ->
         sums = recorder.total if name == "total" else recorder.parts[name]
 
         def least(mean_bytes: int, rates: list[float], secs: float = secs) -> int | None:
-            """Never above the mean; None in less than a second."""
+            """The expected minimum, which is never above the mean; None in less than a second."""
             return round(min([mean_bytes * 8 / secs, *rates])) if rates else None
 
         assert sums.document() == {

@@ -1,4 +1,5 @@
-"""The description of a network and its flows for the fabric, and checks before anything starts."""
+"""The descriptions of a network and its flows for the fabric, and the checks before anything
+starts."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Users' programs for the servers' chips: valid contents of an experiment, and the fabric's
-input."""
+"""Users' programs for the servers' chips: which are valid in an experiment, and what the fabric
+gets."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def network(engine: Engine, spec: Json = BCUBE, slice: Json | None = None) -> Ne
 
 
 def refused(engine: Engine, dataplane: str, program: str, found: Network | None = None) -> tuple[str, str]:
-    """The error message of an invalid program, and its fix."""
+    """The message about an invalid program, and the fix."""
     with pytest.raises(ProblemError) as raised:
         programmed(engine, found or network(engine), dataplane, program, FIELD)
     (error,) = raised.value.errors

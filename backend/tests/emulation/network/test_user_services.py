@@ -1,4 +1,4 @@
-"""Users' services: valid contents of an experiment, by field, and the fabric's input."""
+"""Users' services: which are valid in an experiment, and what the fabric gets."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def service(**other: Any) -> UserService:
 
 
 def refused(engine: Engine, spec: Json, *services: UserService) -> tuple[str, str, str]:
-    """The field that is refused, why, and what to do."""
+    """The refused field, the reason, and the fix."""
     network = networks.build(engine, spec, 1e8, 9000, None)
     with pytest.raises(ProblemError) as raised:
         hosted(engine, network, services)
@@ -65,7 +65,7 @@ def test_processes_are_hosted_beside_modules_and_refused_by_the_same_rules(engin
         assert output in raised.value.errors[0].message
     with pytest.raises(ProblemError):
         with_processes(networks.build(engine, {"family": "bcube", "n": 2, "k": 1}, 1e8, 9000, None), [("mine", 256)])
-    # Over REST there is no way to ask for one.
+    # REST requests cannot contain a service in a process.
     assert "process" not in UserService.model_fields
 
 

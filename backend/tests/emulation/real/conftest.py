@@ -51,8 +51,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop(session: pytest.Session) -> bool | None:
-    """In a lane, the loop over those files of tests that no other lane has taken; else pytest's
-    own."""
+    """In a lane, runs the test files that no other lane has taken; else pytest's own loop runs."""
     folder = lanes.shared()
     if folder is None or session.testsfailed or session.config.option.collectonly:
         return None
@@ -113,8 +112,8 @@ def _processes() -> Iterator[str]:
 
 @pytest.fixture
 def nothing_left(docker: Docker) -> Iterator[Callable[[], dict[str, set[str]]]]:
-    """Checks that the machine is as before when the test ends. Calling it returns the new
-    traces."""
+    """Checks at the end of a test that the machine is as before. Calling the fixture returns the
+    new traces."""
     traces = Traces(docker)
     before = traces.now()
 
@@ -147,7 +146,7 @@ class Command:
         return self.finish(self.start(*arguments), code)
 
     def finish(self, process: subprocess.Popen[str], code: int = 0) -> Json:
-        """Its output; it must exit with this code."""
+        """Waits for the command, which must exit with this code, and returns its output."""
         out, message = process.communicate(timeout=180)
         assert process.returncode == code, (process.returncode, message)
         return json.loads(out) if out else {"said": message}

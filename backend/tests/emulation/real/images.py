@@ -1,4 +1,4 @@
-"""An image of this machine's own programs, just as they are, with the libraries they need and
+"""Builds an image from unmodified programs of this machine, with the libraries they need and
 nothing else."""
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def image_of(
     name: str = "cubeyard-test-programs",
     command: Sequence[str] | None = None,
 ) -> str:
-    """Makes an image and returns its name. Its programs are on PATH, as on this machine; `command`
+    """Builds an image and returns its name. Its programs are on PATH, as on this machine; `command`
     is the default command of a container."""
     files: set[str] = set()
     for program in programs:

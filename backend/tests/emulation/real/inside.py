@@ -1,4 +1,4 @@
-"""Acting inside a run's namespaces: frames as nobody's stack would send them, and unmodified
+"""Acts inside a run's namespaces: sends frames that no kernel stack would send, and runs unmodified
 programs."""
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ import contextlib, socket, sys, time
 out = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
 out.bind((sys.argv[1], 0))
 for line in sys.stdin:
-    with contextlib.suppress(OSError):  # what is dropped on its way out is an error at once
+    with contextlib.suppress(OSError):  # a frame that is dropped on its way out raises immediately
         out.send(bytes.fromhex(line))
     time.sleep(0.002)
 """
 
 
 def _vectors() -> Any:
-    """The writer of the dataplane's test vectors: it builds frames with nothing of the engines' own
-    code."""
+    """The generator of the dataplane's test vectors, which builds frames without any code of the
+    engines."""
     file = Path(__file__).parents[4] / "emulator" / "crates" / "dataplane" / "vectors" / "bcube" / "make.py"
     spec = importlib.util.spec_from_file_location("vectors", file)
     assert spec is not None
@@ -47,7 +47,7 @@ def namespaces() -> set[str]:
 
 
 def wait_for_server(before: set[str], server: int) -> str:
-    """The file of the namespace of a server of a run that starts now, once its flows are under way.
+    """Waits until the flows of a starting run have begun; returns the file of a server's namespace.
     Raises after 30 s."""
 
     def found() -> str | None:
@@ -68,18 +68,18 @@ def wait_for(found: Callable[[], T | None]) -> T:
 
 
 def named(namespace: str) -> str:
-    """The file of a namespace that has a name."""
+    """The file of the namespace with this name."""
     return f"/run/netns/{namespace}"
 
 
 def is_busy(file: str) -> bool:
-    """Whether TCP is under way in a namespace."""
+    """Whether TCP connections exist in a namespace."""
     return "ESTAB" in enter(file, "ss", "-Htan", check=False).stdout
 
 
 def busy_servers(docker: Docker, count: int) -> list[tuple[str, str]] | None:
-    """The servers' containers in their order, each with the file of its namespace, once all have
-    flows under way."""
+    """The servers' containers in order, each with the file of its namespace, once flows have begun
+    in all of them."""
     listed = docker.run("ps", "--format", '{{.Label "cubeyard.server"}} {{.ID}}', "--filter", "label=cubeyard.server")
     ids = [line.split()[1] for line in sorted(listed.stdout.splitlines())]
     if len(ids) < count:
@@ -90,8 +90,8 @@ def busy_servers(docker: Docker, count: int) -> list[tuple[str, str]] | None:
 
 
 def capabilities(file: str) -> int:
-    """The capability set of the process of `/proc/PID/ns/net`: all its sets must be equal, and no
-    program can extend them."""
+    """The capabilities of the process of `/proc/PID/ns/net`. All its capability sets must be equal,
+    and no program can extend them."""
     status = (Path(file).parents[1] / "status").read_text()
     held = dict(line.split(":\t", 1) for line in status.splitlines() if line.startswith(("Cap", "NoNewPrivs")))
     sets = {int(held[name], 16) for name in ("CapPrm", "CapEff", "CapBnd")}
@@ -101,15 +101,15 @@ def capabilities(file: str) -> int:
 
 
 def inside(file: str, *command: str) -> list[str]:
-    """A command that runs another one inside a namespace, given by its file."""
+    """A command that runs another command inside the namespace of a file."""
     return ["nsenter", f"--net={file}", *command]
 
 
 def enter(file: str, *command: str, text: str | None = None, check: bool = True) -> Any:
-    """Run a program inside a namespace to its end."""
+    """Runs a program inside a namespace and waits for its end."""
     return subprocess.run(inside(file, *command), capture_output=True, text=True, check=check, input=text, timeout=30)
 
 
 def send(file: str, interface: str, raw: Iterable[bytes]) -> None:
-    """Put frames on an interface, just as they are."""
+    """Sends frames from an interface unmodified."""
     enter(file, sys.executable, "-c", SEND, interface, text="\n".join(item.hex() for item in raw))

@@ -1,5 +1,5 @@
-"""A served instance in parts, each of which can be killed and started again: API, worker, fabric,
-Docker engine, servers."""
+"""A served instance whose parts can each be killed and started again: API, worker, fabric, Docker
+engine, servers."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ STOP_SECS = 60
 
 
 class Instance:
-    """All parts run from `__enter__` on."""
+    """All parts run while the context lasts."""
 
     def __init__(self, home: Path, engine: OwnEngine) -> None:
         self.home = home
         self.engine = engine
         self.place = Place.of(Settings(home=home))
         self._settings = {**SETTINGS, "DOCKER_HOST": engine.docker.environment["DOCKER_HOST"]}
-        self.log = tempfile.TemporaryFile("w+")  # noqa: SIM115 - closed when the instance is
+        self.log = tempfile.TemporaryFile("w+")  # noqa: SIM115 - closed together with the instance
         self.seen: set[str] = set()
-        """Ids of containers that were ours at some time."""
+        """Ids of all containers that have been ours."""
         self.docker_was_killed = False
 
     def __enter__(self) -> Self:
@@ -68,7 +68,7 @@ class Instance:
         self.worker = subprocess.Popen([*PROGRAM, "worker"], env=variables, stdout=self.log, stderr=self.log)
 
     def said(self) -> str:
-        """The last of the worker's log."""
+        """The end of the worker's log."""
         self.log.seek(0)
         return self.log.read()[-6000:]
 
@@ -84,7 +84,7 @@ class Instance:
             return None
 
     def nodes(self) -> list[int]:
-        """Processes of servers that run."""
+        """Process ids of the running servers."""
         running = self.containers("--filter", "status=running")
         if not running:
             return []
@@ -92,7 +92,7 @@ class Instance:
         return [int(pid) for pid in result.split() if pid != "0"]
 
     def kill(self, victim: str, draws: Random, wait: Callable[[str, Callable[[], Any]], Any]) -> None:
-        """`kill -9` as soon as the victim exists."""
+        """Kills the victim with `kill -9` as soon as it exists."""
         self.seen |= set(self.containers())
         match victim:
             case "api":
@@ -109,8 +109,8 @@ class Instance:
                 _kill(draws.choice(wait("a server", self.nodes)))
 
     def start_again(self, victim: str) -> None:
-        """Waits until the victim is restarted: the worker restarts the fabric, and a dead server
-        stays dead."""
+        """Starts the victim again, and waits for it. The worker itself restarts the fabric, and a
+        dead server stays dead."""
         match victim:
             case "api":
                 self.start_api()
@@ -128,7 +128,7 @@ class Instance:
             return [tuple(row) for row in connection.execute(request, [run])]
 
     def left(self, run: str) -> dict[str, list[str]]:
-        """Leftovers on this machine of a run that has ended, and of unknown runs."""
+        """Leftovers on this machine of an ended run, and of unknown runs."""
         self.seen |= set(result := self.containers())
         groups = [path for path, _, _ in os.walk("/sys/fs/cgroup") if Path(path).name in self.seen and self._ours(path)]
         state = [path for part in ("runs", "journal") for path in (self.place.state / part).glob("*")]
@@ -143,8 +143,8 @@ class Instance:
         return {kind: some for kind, some in everything.items() if some}
 
     def _ours(self, group: str) -> bool:
-        """An engine that is killed while it starts a container may leave an empty group, which is
-        its own and no server's."""
+        """Whether a control group belongs to a server. An engine that is killed while it starts a
+        container may leave an empty group that belongs to the engine itself."""
         try:
             return bool(Path(group, "cgroup.procs").read_text().strip()) or not self.docker_was_killed
         except OSError:
@@ -152,7 +152,7 @@ class Instance:
 
 
 class Others:
-    """Objects of other owners with names like ours, which must not be changed."""
+    """Objects of other owners with names similar to ours, which must not be changed."""
 
     NAMESPACE, LINK, RUN_ID = "cy-0ther000-sw", "cy-0ther000", "0ther000000000"
 
@@ -193,7 +193,7 @@ class Others:
 
 
 def links(*where: str) -> list[str]:
-    """Names of the cards in a namespace, by default this one."""
+    """Names of the network cards in a namespace, by default the current one."""
     return sorted(line.split(": ")[1].split("@")[0] for line in lines("ip", *where, "-o", "link"))
 
 

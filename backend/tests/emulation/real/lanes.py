@@ -25,11 +25,13 @@ LONG = (
     "test_upgrade",
     "test_sessions",
 )
-"""Files that take minutes: they are taken first, so that no lane ends with one alone."""
+"""Test files that take minutes. They are taken first, so that no lane runs one of them alone at the
+end."""
 
 
 def shared() -> Path | None:
-    """Where lanes note what they take; none if this process runs its tests alone."""
+    """The folder in which lanes record the files they have taken; None if this process runs all
+    tests alone."""
     folder = os.environ.get(FOLDER)
     return Path(folder) if folder else None
 
@@ -41,7 +43,7 @@ def longest_first(items: list[pytest.Item]) -> None:
 
 
 def claimed(folder: Path, name: str) -> bool:
-    """Whether this lane is the first to take a file of tests, which is then its own."""
+    """Whether this lane is the first to take a test file."""
     try:
         (folder / name).touch(exist_ok=False)
     except FileExistsError:

@@ -1,5 +1,5 @@
-"""Two machines on this machine: each with separate network and mounts, a Docker engine and a
-fabric; with a cable between them."""
+"""Simulates two machines on this one: each has a separate network, mounts, a Docker engine and a
+fabric; a cable joins them."""
 
 from __future__ import annotations
 
@@ -32,12 +32,13 @@ APART = (
     "-c",
     "mount -t tmpfs tmpfs /run && ip link set lo up && exec sleep 1000000",
 )
-"""The process that keeps a machine's namespaces while nothing else runs on it."""
+"""Command of the process that keeps a machine's namespaces alive while nothing else runs on the
+machine."""
 
 
 @dataclass
 class Machine:
-    """One of the machines. The processes on it were started here, and are ended by their ids."""
+    """One of the machines. Its processes were started here, and are ended by their ids."""
 
     name: str
     underlay: str
@@ -54,12 +55,12 @@ class Machine:
         return Docker({**plain_environment(), "DOCKER_HOST": f"unix://{self.folder}/docker.sock"}, ours=True)
 
     def setting(self) -> Json:
-        """As CUBEYARD_HOSTS has it."""
+        """The machine's entry for CUBEYARD_HOSTS."""
         host = self.docker.environment["DOCKER_HOST"]
         return {"name": self.name, "fabric": str(self.fabric_socket), "docker": host, "underlay": self.underlay}
 
     def inside(self, *command: str) -> list[str]:
-        """A command that runs another one on the machine."""
+        """A command that runs another command on the machine."""
         return ["nsenter", "--net", "--mount", f"--target={self.holder.pid}", *command]
 
     def output(self, *command: str) -> str:
@@ -72,7 +73,7 @@ class Machine:
         _wait(self.fabric_socket.exists, f"the fabric of {self.name} does not listen")
 
     def start_engine(self, driver: str) -> None:
-        """Docker without its network: servers have only the emulated network."""
+        """Starts Docker without its own network: servers only have the emulated network."""
         self._start(
             "engine", "dockerd",
             *("--data-root", f"{self.folder}/data", "--exec-root", f"{self.folder}/exec"),
@@ -94,7 +95,7 @@ class Machine:
         self.fabric_socket.unlink()
 
     def left(self) -> Json:
-        """Possible leftovers of a run on it."""
+        """Possible leftovers of a run on the machine."""
         listed = self.docker.run("ps", "--all", "--quiet", "--filter", f"label={PLACE}").stdout.split()
         runs = [path.name for part in ("runs", "journal") for path in (self.folder / "state" / part).glob("*")]
         result = {
@@ -117,7 +118,7 @@ class Machine:
 
 @contextmanager
 def two_machines() -> Iterator[tuple[Machine, Machine]]:
-    """Raises EngineUnavailableError where no Docker engine can be started."""
+    """Raises EngineUnavailableError if no Docker engine can be started."""
     if shutil.which("dockerd", path=plain_environment()["PATH"]) is None:
         raise EngineUnavailableError("there is no dockerd to start: install docker.io")
     with bare_machines("10.77.0.") as machines:
@@ -129,7 +130,8 @@ def two_machines() -> Iterator[tuple[Machine, Machine]]:
 
 @contextmanager
 def bare_machines(network: str) -> Iterator[tuple[Machine, Machine]]:
-    """With the cable between them, addresses that begin like this, and no program."""
+    """Two machines with a cable between them and addresses that begin with `network`, but without
+    programs."""
     root = Path(tempfile.mkdtemp(prefix="cyh-"))
     with ExitStack() as held:
         held.callback(shutil.rmtree, root, ignore_errors=True)
@@ -148,7 +150,7 @@ def _machine(held: ExitStack, folder: Path, name: str, underlay: str) -> Machine
 
 
 def _join(machines: Sequence[Machine]) -> None:
-    """The network between them: one cable that carries whole jumbo packets in their tunnels."""
+    """Joins the machines by one cable, which carries whole jumbo packets inside tunnels."""
     mtu = ("mtu", str(JUMBO_BYTES))
     near, far = (("netns", str(machine.holder.pid)) for machine in machines)
     cable = ["ip", "link", "add", "under", *mtu, *near, "type", "veth", "peer", "name", "under", *mtu, *far]
@@ -159,7 +161,7 @@ def _join(machines: Sequence[Machine]) -> None:
 
 
 def _start_engines(machines: Sequence[Machine]) -> None:
-    """With the first storage driver that works here."""
+    """Starts the engines with the first storage driver that works here."""
     for driver in ("overlay2", "vfs"):
         for machine in machines:
             machine.start_engine(driver)

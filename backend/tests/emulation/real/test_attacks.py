@@ -1,5 +1,5 @@
-"""Packets that no honest server sends, from inside a server: each is dropped, its reason counted,
-and nobody is harmed."""
+"""Sends packets that no honest server sends, from inside a server: each is dropped, its reason is
+counted, and no server is affected."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Left = Callable[[], dict[str, set[str]]]
 TINY = '{"family":"bcube","n":2,"k":1}'
 QUIET = ("--settle", "0", "--calibrate", "0", "--workload", "permutation", "--link-rate", "10M", "--mode", "namespaces")
 ATTACKER, VICTIM, FAR = 0, 1, 3
-"""00, its neighbour 01 at level 0, and 11."""
+"""Ids of the servers 00, its neighbour 01 at level 0, and 11."""
 CONNECT = """
 import socket, sys
 try:
@@ -62,13 +62,13 @@ def attack() -> dict[str, list[bytes]]:
         "ttl-expired": [bcube(ttl=1), bcube(ttl=0), bcube(ttl=1)],
         "not-mine": [
             bcube(hops=[to_victim]),
-            # Round and round a ring that its source is not on: at most eight hops, and then it is
-            # nobody's.
+            # A path around a ring without the source. After at most eight hops it ends at a server
+            # that is not the destination.
             bcube(hops=[to_victim, onward, frames.nha(1, 0), onward, frames.nha(1, 0)]),
         ],
         "own-source": [
             bcube(source=victim),
-            bcube(hops=[to_victim, onward, to_attacker, home, to_victim, onward]),  # comes round to the attacker
+            bcube(hops=[to_victim, onward, to_attacker, home, to_victim, onward]),  # returns to the attacker
         ],
         "forged": [
             bcube(end=victim, hops=[to_victim], inner=frames.tcp(far, victim)),
@@ -101,7 +101,8 @@ def test_every_bad_packet_is_dropped_and_counted_by_its_reason(
     attacker = wait_for_server(before, ATTACKER)
     sent = attack()
     send(attacker, "p0", (item for some in sent.values() for item in some))
-    # By the virtual card too: another's address, and a server that there is not.
+    # The same through the virtual card: another server's source address, and a destination that
+    # does not exist.
     cy0 = frames.ethernet(frames.mac(ATTACKER, 255), frames.mac(ATTACKER, 255))
     me, victim = frames.ip(ATTACKER), frames.ip(VICTIM)
     send(attacker, "cy0", [cy0 + frames.tcp("10.9.9.9", victim), cy0 + frames.tcp(me, "10.200.0.1")])

@@ -1,8 +1,8 @@
 """Subways' load-aware balancing with real packets: the example of §5, with and without its
 controller.
 
-Two racks side by side are hot. With equal-cost paths the ToR that they share gets twice as much as
-its neighbours. `[subways §5]` Rates are low enough that no link is full, so that the links' loads
+Two adjacent racks are hot. With equal-cost paths, their common ToR gets twice the load of its
+neighbours. `[subways §5]` Rates are low enough that no link is full, so that the links' loads
 follow from the flows' choices. The controller's rules, and the messages that it rejects, are tested
 with the fabric (`emulator/crates/fabric/tests/balance.rs`).
 """
@@ -28,19 +28,19 @@ from .test_routers import RUN, SHORT, SUBWAYS, TWO_RATES, Left, description
 Json = dict[str, Any]
 
 LOOP = 4
-"""Racks, and ToRs, of a loop: rack `i` has ToRs `i - 1` and `i`."""
+"""Number of racks, and of ToRs, in a loop. Rack `i` has the ToRs `i - 1` and `i`."""
 HOT = (1, 2)
 SERVERS_OF_RACK = 2
 FLOWS_OF_SERVER = 24
 RACK_BITS_PER_SEC = 2.6e7
-"""Less than a server's links and a ToR's uplinks carry."""
+"""Rate of a hot rack, less than the capacity of a server's links and of a ToR's uplinks."""
 UPLINKS_BITS_PER_SEC = 1.6e8
 SETTLED_SECS = 16.0
 MEASURED_SECS = 6.0
 
 
 class Network:
-    """Where links are in the frames of a run."""
+    """Positions of links in the frames of a run."""
 
     def __init__(self, engine: Engine, balance: str) -> None:
         self.described = description(engine, json.loads(SUBWAYS), balance)
@@ -51,7 +51,7 @@ class Network:
         self.tor_uplinks = {tor: [i for i, link in enumerate(links) if link["a"][0] == tor] for tor in tors}
 
     def hot_flows(self) -> list[Json]:
-        """From every server of two racks side by side to servers of the other loop."""
+        """Flows from every server of two adjacent racks to servers of the other loop."""
         sources = [rack * SERVERS_OF_RACK + index for rack in HOT for index in range(SERVERS_OF_RACK)]
         far = list(range(LOOP * SERVERS_OF_RACK, 2 * LOOP * SERVERS_OF_RACK))
         pairs = [(source, far[i % len(far)]) for source in sources for i in range(FLOWS_OF_SERVER)]
@@ -63,7 +63,7 @@ class Network:
 
 
 class Run:
-    """A run under way."""
+    """A live run with the frames read so far."""
 
     def __init__(self, client: FabricClient, network: Network) -> None:
         self.client, self.network = client, network
@@ -71,7 +71,7 @@ class Run:
         """The events in the frames read so far."""
 
     def carried(self, from_secs: float, to_secs: float) -> tuple[list[list[int]], list[int]]:
-        """Bytes by link, upwards and downwards, and by flow, between two times of the run."""
+        """Bytes per link, upwards and downwards, and per flow, between two times of the run."""
         links = [[0, 0] for _ in self.network.described["links"]]
         flows: list[int] = []
         for frame in self.client.frames(5.0):
@@ -172,7 +172,7 @@ def test_another_tor_takes_over_from_a_killed_controller(engine: Engine, nothing
     assert off == 0
     assert controller["controller"] == second
     assert controller["rebindings"] > 0
-    # Rack 1 has the second ToR alone; rack 2 makes room for it there.
+    # Rack 1 can only use the second ToR now, so rack 2 uses that ToR less.
     assert max(first, other) / min(first, other) <= 1.2, loads
     rate = RACK_BITS_PER_SEC / SERVERS_OF_RACK / FLOWS_OF_SERVER / 8
     assert min(flows) > 0.9 * rate * MEASURED_SECS, "every flow has healed"
@@ -193,8 +193,8 @@ def test_flows_between_servers_of_one_tor_stay_below_it(engine: Engine, nothing_
 
 
 def far_spread(network: Network, links: list[list[int]], tors: list[int]) -> float:
-    """How unevenly switches above two ToRs send down to them: at the worst, the more by the
-    less."""
+    """How unevenly switches above two ToRs divide downward traffic between them: the worst ratio of
+    the larger to the smaller share."""
     ends = [link["b"][0] for link in network.described["links"]]
     down: dict[int, dict[int, int]] = defaultdict(dict)
     for tor in tors:
@@ -205,8 +205,8 @@ def far_spread(network: Network, links: list[list[int]], tors: list[int]) -> flo
 
 @pytest.mark.long
 def test_hashes_that_are_alike_fail_the_test_of_balance(engine: Engine, nothing_left: Left) -> None:
-    """With one seed for all routers, flows that a ToR sends to one switch stay together where they
-    go down."""
+    """If all routers used the same seed, flows that a ToR sends to one switch would stay together
+    on their way down."""
     network = Network(engine, "ecmp")
     rack = LOOP + 1
     flows = [
@@ -241,7 +241,8 @@ for _ in range(20):
 
 @pytest.mark.long
 def test_weights_from_a_servers_port_are_refused(engine: Engine, nothing_left: Left) -> None:
-    """Even of root in a server's namespace. An application has no capability for such a socket."""
+    """Even from root in a server's namespace. An application has no capability for such a
+    socket."""
     network = Network(engine, "lb")
     tor = network.tors[0]
     namespace = ["ip", "netns", "exec", f"cy-{RUN[:8]}-0"]

@@ -1,5 +1,5 @@
-"""A cache at a relay of a live run answers requests of a client that a server would answer
-otherwise. `[serverswitch §6.1]`"""
+"""A cache at a relay of a live run answers requests of a client in place of a server.
+`[serverswitch §6.1]`"""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_hits_are_answered_by_the_relay_and_misses_by_the_server(
         hits = counts["hits"]
         assert hits >= CONTENTS * (ROUNDS - 1), counts
         assert counts["missed"] == counts["kept"] >= CONTENTS, counts
-        # A lost request can be repeated, and exactly one of the two answers each.
+        # A lost request is sent again. Either the cache or the server answers each request.
         assert upstream - 2 >= counts["missed"], (upstream, counts)
         assert counts["saved_request_bytes"] == hits * (14 + 36 + 28 + REQUEST_BYTES), counts
         assert counts["saved_response_bytes"] == hits * (14 + 36 + 28 + 4 + BODY_BYTES), counts

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.long
 __all__ = ["home"]
 
 BCUBE_PACKETS = ("TCAM", 2000, 2, "00" * 9, "00" * 9)
-"""Every packet of BCube: no bit counts."""
+"""A TCAM entry that matches every packet of BCube, since its mask ignores all bits."""
 
 
 @pytest.mark.parametrize("dataplane", ["serverswitch", "serverswitch-software"])

@@ -1,5 +1,5 @@
-"""Programs of users in the chips of a live run: from its beginning, and committed while packets
-flow. `[serverswitch §3.3.2, §5.1]`"""
+"""Users' programs in the chips of a live run: from its start, and committed while packets flow.
+`[serverswitch §3.3.2, §5.1]`"""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BLACK_HOLE = """
 SetUDLK(1, (B14));
 SetLookupTable(TCAM, 7, 1, val, NULL, {act=DISCARD});
 """.replace("val", '"45"')
-"""Every packet of BCube is discarded."""
+"""A program that discards every packet of BCube."""
 
 
 @pytest.mark.parametrize("dataplane", [pytest.param("serverswitch", marks=pytest.mark.long), "serverswitch-software"])
@@ -31,7 +31,7 @@ def test_a_program_decides_about_packets_from_its_commit_on(home: Path, nothing_
         server.flowing(run)
 
         def delivered() -> bool:
-            """Whether flows have sent anything since the last look."""
+            """Whether flows have sent anything since the last call."""
             before = sent[0]
             sent[0] = server.inspect(run, "00")[1]["counts"]["own-bytes"]
             return sent[0] > before + 20_000

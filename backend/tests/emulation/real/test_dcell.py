@@ -107,7 +107,7 @@ def test_tcp_goes_around_a_pulled_cable_and_back_and_around_a_silent_server(
         [at(0, 0), at(0, 2), at(3, 0), at(3, 3), at(4, 3)],
     ]
     assert {way[-1] for way in reported} == {at(4, 3)}
-    # Servers learn of a change one after the other, so a packet can take another path in between.
+    # Servers learn of a change one after the other, so a packet may take a third path for a moment.
     settled = [way for way in reported if way == original or way in around]
     assert settled[0] == settled[2] == original, reported
     assert settled[1] in around, reported
@@ -128,7 +128,8 @@ def test_tcp_goes_around_a_pulled_cable_and_back_and_around_a_silent_server(
 
 
 def watch(client: FabricClient, steps: list[tuple[float, str, Any]], until_secs: float) -> tuple[list[Any], list[Json]]:
-    """Carries out steps at their times; the bytes of the first flow by time, and all events."""
+    """Carries out steps at their times; returns the bytes of the first flow by time, and all
+    events."""
     ticks, events = [], []
     for frame in client.frames(5.0):
         assert frame is not None, "the fabric is silent"

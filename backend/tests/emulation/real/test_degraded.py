@@ -1,5 +1,5 @@
-"""Links with reduced capacity: the measurement matches the flow engine's prediction from that
-moment on."""
+"""Links with reduced capacity: from then on, the measurement matches the flow engine's
+prediction."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .conftest import Command
 Json = dict[str, Any]
 Left = Callable[[], dict[str, set[str]]]
 ONE_SWITCH = '{"family":"bcube","n":4,"k":0}'
-"""Four servers on one switch: a flow has one way, so that it cannot go around its link."""
+"""Four servers on one switch, so that a flow cannot avoid its link."""
 TWO_LEVELS = '{"family":"bcube","n":4,"k":1}'
 QUIET = ("--link-rate", "50M", "--mode", "namespaces", "--settle", "1", "--calibrate", "0")
 
@@ -24,9 +24,9 @@ def flow(source: str, destination: str) -> str:
 
 
 def measured(found: Json, from_secs: float, until_secs: float) -> float:
-    """Mean goodput of the seconds in between, by the report's series, bits per second."""
+    """Mean goodput in an interval, by the report's series, in bits per second."""
     series = zip(found["series"]["at_secs"], found["series"]["goodput_bits_per_sec"], strict=True)
-    # A second's entry has the time of its end.
+    # The entry of a second has the time of the second's end.
     within = [goodput for at, goodput in series if from_secs + 1.0 <= at <= until_secs]
     assert within, found["series"]
     return sum(within) / len(within)
@@ -41,7 +41,8 @@ def test_a_link_at_a_tenth_carries_a_tenth_as_predicted(emulate: Command, nothin
     assert step["at_secs"] == pytest.approx(2, abs=0.3)
     assert step["degraded"] == [{"link": "0/<0,>", "kind": "link-rate", "rate_bits_per_sec": 5e6}]
     assert [item["ideal_bits_per_sec"] for item in (whole, step)] == pytest.approx([50e6, 5e6])
-    # By this time, packets that were in flight when the link became slower have arrived.
+    # These intervals begin after packets have arrived that were in flight when the link became
+    # slower.
     for ideal, since, until in ((50e6, 0.0, 2.0), (5e6, 2.5, 5.5)):
         goodput = measured(result, since, until)
         assert goodput == pytest.approx(ideal * result["header_efficiency"], rel=0.1), result["series"]
@@ -49,8 +50,8 @@ def test_a_link_at_a_tenth_carries_a_tenth_as_predicted(emulate: Command, nothin
 
 @pytest.mark.long
 def test_a_flow_goes_around_a_link_at_a_tenth_as_predicted(emulate: Command, nothing_left: Left) -> None:
-    """From 00 to 01 the way over their switch is the shorter, until its link carries less than the
-    way around."""
+    """The path from 00 to 01 over their switch is the shorter one, until its link has less capacity
+    than the longer path."""
     slower = "link-rate:5M=00/<0,0>@1.5"
     soon = ("--set", 'timers={"adapt_secs":0.5}')
     result = emulate.run(

@@ -1,5 +1,5 @@
 """Detours around a hot rack with real packets: they begin, carry more than load-aware balancing
-over the rack's own ToRs, pass the relays in their headers, and end when the load ends.
+over the rack's own ToRs, visit the relays listed in their headers, and end when the load ends.
 `[subways §6]`
 
 The scheduler's rules, and the messages that it rejects, are tested with the fabric
@@ -26,7 +26,7 @@ SPEC = {
     "family": "subways", "type": 1, "p": 2, "q": 4, "l": 6, "clusters": 1, "loops_per_cluster": 2, "aggs_per_cluster": 2,
     "uplink_gbps": 5,
 }  # fmt: skip
-"""A rack's servers have twice the rate that its ToRs have upwards."""
+"""The servers of a rack together have twice the rate of its ToRs' uplinks."""
 HOT = 2
 SERVERS_OF_RACK = 2
 SOURCE = HOT * SERVERS_OF_RACK
@@ -35,7 +35,7 @@ SECOND_RELAY = (HOT + 2) * SERVERS_OF_RACK
 FAR = range(12, 24)
 FLOWS = 48
 FLOW_BYTES = 2_000_000
-"""All flows together last some seconds."""
+"""Size of a flow, so that all flows together last some seconds."""
 MEASURED = (2.5, 4.0)
 ENDED_SECS = (9.0, 20.0)
 CAPTURE = """
@@ -57,7 +57,7 @@ print("[" + ",".join(seen) + "]")
 
 
 class Loop(Network):
-    """One whose racks can have detours."""
+    """A loop whose racks can have detours."""
 
     def __init__(self, engine: Engine, balance: str) -> None:
         self.described = description(engine, SPEC, balance)
@@ -69,27 +69,28 @@ class Loop(Network):
 
 
 def inside(node: int | str, *words: str) -> str:
-    """Runs a command in a node's namespace: a server is given by its id, a switch by `sw` and its
-    id."""
+    """Runs a command in a node's namespace, and returns its output. A server is given by its id, a
+    switch by `sw` and its id."""
     command = ["ip", "netns", "exec", f"cy-{RUN[:8]}-{node}", *words]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
 def routes(node: int | str) -> tuple[list[str], list[str]]:
-    """Next hops that wrap packets, and the routes by which a node passes wrapped ones on."""
+    """Next hops that encapsulate packets, and the routes by which a node forwards encapsulated
+    ones."""
     hops = [line for line in inside(node, "ip", "nexthop").splitlines() if "encap" in line]
     return hops, inside(node, "ip", "-6", "route").splitlines()
 
 
 def ways(run: Run, tor: int, direction: str) -> list[list[Any]]:
-    """A ToR's detours of the hot rack in one direction: ToRs, and relaying racks."""
+    """A ToR's detours for the hot rack in one direction: ToRs and relaying racks."""
     rows = run.section(tor, "detours")
     return [[row["tors"], row["relays"]] for row in rows if (row["rack"], row["direction"]) == (HOT, direction)]
 
 
 def events(run: Run, what: str, direction: str) -> list[Json]:
-    """The reported events of the hot rack's detours in one direction; this rack's traffic can make
-    other racks hot."""
+    """The reported events of the hot rack's detours in one direction. Its traffic can make other
+    racks hot too; their events are left out."""
     all_cells = [event["cells"] for event in run.events if event.get("what") == what]
     matches = [{cell["name"]: cell["value"] for cell in cells} for cells in all_cells]
     return [cells for cells in matches if (cells["rack"], cells["direction"]) == (HOT, direction)]
@@ -100,7 +101,8 @@ def goodput(flows: list[int]) -> float:
 
 
 def hot_flows(inward: bool = False) -> list[Json]:
-    """From every server of the hot rack to servers of the other loop, or the other way."""
+    """Flows from every server of the hot rack to servers of the other loop, or in the other
+    direction."""
     ends = [(SOURCE + i % SERVERS_OF_RACK, FAR[i % len(FAR)]) for i in range(FLOWS)]
     return [
         {"id": i, "source": source, "destination": to, "proto": "tcp", "bytes": FLOW_BYTES}
@@ -145,7 +147,7 @@ def test_a_hot_racks_traffic_goes_around_it_until_it_cools_down(engine: Engine, 
             assert (kind, inner) == (4, 4), "a segment routing header around an IPv4 packet"
             second = [segment(tors[3], SECOND_RELAY, tors[4])]
             assert segments in ([exit_segment(tors[3])], [exit_segment(tors[4]), *second]), "the last comes first"
-            # The relay writes the next segment into the packet that we look at.
+            # The relay has already written the next segment into this packet.
             assert (left, to) in (
                 (len(segments), segment(tors[2], RELAY, tors[3])),
                 (len(segments) - 1, segments[-1]),
@@ -165,8 +167,8 @@ def test_a_hot_racks_traffic_goes_around_it_until_it_cools_down(engine: Engine, 
 
 @pytest.mark.long
 def test_traffic_to_a_hot_rack_comes_down_elsewhere_until_it_cools_down(engine: Engine, nothing_left: Left) -> None:
-    """The switches above wrap packets, relays pass them on towards the rack, and their destination
-    unwraps them."""
+    """The switches above encapsulate packets, relays forward them towards the rack, and the
+    destination removes the outer header."""
     flows = hot_flows(inward=True)
     by_load = measured(Loop(engine, "lb"), flows, lambda run: goodput(run.tor_loads(*MEASURED)[1]))
     network = Loop(engine, "detour")
@@ -191,7 +193,7 @@ def test_traffic_to_a_hot_rack_comes_down_elsewhere_until_it_cools_down(engine: 
         arrival = arrival_segment(tors[2], SOURCE)
         for to, kind, left, segments, inner, source, destination in captured:
             assert (kind, inner) == (4, 4), "a segment routing header around an IPv4 packet"
-            # The list is in reverse order; this is the second of the two relays of the longer path.
+            # The list is in reverse order: this is the second of the two relays of the longer path.
             assert segments in ([arrival], [arrival, segment(tors[3], RELAY, tors[2])])
             assert (left, to) in ((1, segment(tors[3], RELAY, tors[2])), (0, arrival))
             assert int(source.rsplit(".", 1)[1]) - 1 in FAR

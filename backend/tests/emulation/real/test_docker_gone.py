@@ -1,5 +1,5 @@
 """The Docker engine dies while packets flow: the run ends with a clear state, and the next start
-removes what it left."""
+removes its leftovers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Left = Callable[[], dict[str, set[str]]]
 
 @pytest.fixture
 def engine() -> Iterator[OwnEngine]:
-    """One of the test's own, so that no other test's engine is killed."""
+    """A separate engine for this test, so that no other test's engine is killed."""
     with tempfile.TemporaryDirectory(prefix="cubeyard-docker-", ignore_cleanup_errors=True) as folder:
         try:
             with own_engine(Path(folder)) as engine:

@@ -27,8 +27,8 @@ MEASURED_SECS = 3.0
 
 @contextmanager
 def fabric() -> Iterator[FabricClient]:
-    """A fabric with a separate folder, and a connection to it. It removes everything that it made
-    when it ends."""
+    """A fabric with a separate folder, and a connection to it. When it ends, it removes everything
+    it has made."""
     binary, node = program(Settings(), FABRIC), program(Settings(), NODE)
     assert binary is not None
     with tempfile.TemporaryDirectory(prefix="cubeyard-example-") as home:
@@ -53,7 +53,7 @@ def connected(socket: Path) -> FabricClient:
 
 
 def description(engine: Engine) -> Json:
-    """A DCell whose servers run the example instead of a protocol of its family."""
+    """A DCell whose servers run the example protocol instead of their family's."""
     network = engine.emulation_network(DCELL)
     return {
         "run": RUN,
@@ -74,7 +74,8 @@ def test_a_protocol_of_one_folder_carries_tcp_between_all_servers_of_a_dcell(
     network = description(engine)
     servers = [server["id"] for server in network["servers"]]
     assert len(servers) == 20
-    # Each server to the one half the ids away: through relays, over cables between servers.
+    # Each server sends to the one whose id is half the range away: through relays, over cables
+    # between servers.
     flows = [{"id": i, "source": i, "destination": (i + 10) % 20, "proto": "tcp"} for i in servers]
     with fabric() as client:
         client.call("prepare", run=RUN, network=network)

@@ -1,5 +1,5 @@
-"""Fair queues at the ends of links give every flow its share of the path it took, and faults of
-links work with them too."""
+"""Fair queues at the ends of links give every flow its share of its path, and they work together
+with faults of links."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ def test_the_slowest_flow_gets_its_share_and_a_silent_cut_is_counted(
         *("--fault", "cable-cut-silent=00/<0,0>@6-8", "--fault", "link-rate:10M=11/<1,1>@10"),
     )
     fidelity = report["fidelity"]
-    # With one queue for all flows it is 0.2: nothing is lost, so TCP's windows share the links.
+    # With one queue for all flows the value is 0.2: nothing is lost, so TCP's windows determine the
+    # shares.
     assert fidelity["over_paths"]["least_flow_share"] > 0.5, fidelity
     assert fidelity["own_cpu"] <= fidelity["cpu"] + 0.1
     assert [fault["kind"] for fault in report["faults"]] == ["cable-cut-silent", "link-rate"]

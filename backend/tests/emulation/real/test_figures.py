@@ -1,5 +1,5 @@
-"""Published experiments with real packets, shortened: the same trials with less data, so numbers
-are rougher, not made up."""
+"""Published experiments with real packets, shortened: the same trials with less data, so that
+numbers are less accurate."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def lab(brevity: float, told: OnProgress | None = None) -> Iterator[Lab]:
 
 
 def measured(figure: str, brevity: float) -> tuple[dict[str, Json], Json]:
-    """Its rows by name, and the whole document."""
+    """The rows of a figure by name, and the whole document."""
     with lab(brevity) as made:
         document = next(item for item in FIGURES if item.id == figure).document(made)
     assert document["provenance"]["basis"] == "measured"
@@ -121,15 +121,15 @@ def test_a_shuffle_is_over_sooner_in_loops_of_three(nothing_left: Left) -> None:
         names = [subways_fig10.name_of("ecmp", size) for size in (0, 3)]
         result = made.measure([wanted[name] for name in names])
     assert all(result[name].end_secs for name in names), result[names[0]].report["total"]
-    # 1.73 in a fluid, 1.64 in the paper.
+    # A fluid model gives 1.73, the paper 1.64.
     assert (shuffles.speedup(*(result[name] for name in names)) or 0.0) > 1.15
 
 
 @pytest.mark.long
 def test_memcache_answers_by_load_what_a_trunk_loses(nothing_left: Left) -> None:
     """The load is 1.5 times the capacity of the two racks' uplinks with trunks; detours carry twice
-    as much. In parallel with other tests some of it is lost: 0.58 of the value for trunks was
-    measured, and less than half without other tests."""
+    as much. While other tests run, part of it is lost: 0.58 of the value for trunks was measured,
+    against less than half without other tests."""
     per_sec = 4000.0
     first, *_, last = subways_fig12.VARIANTS
     with lab(0.5) as made:
@@ -162,8 +162,8 @@ def test_three_racks_reach_the_fourth_sooner_over_shared_tors_than_over_trunks(n
     rows, document = measured("subways-table5-measured", 0.2)
     assert rows["Type 0 over type 1, testbed"]["ours"] > 1.5
     assert rows["Type 0, of the data over aggregation switches"]["ours"] > 90
-    # Flows between servers that share a ToR do not leave it. A brief run retransmits much: a
-    # segment lost below counts again above.
+    # Flows between servers with a common ToR do not leave it. A brief run retransmits much, and
+    # segments lost below the ToR are counted again above it.
     assert 30 < rows["Type 1, of the data over aggregation switches"]["ours"] < 50
     first, second, *others = document["series"]
     assert [item["y"][-1] for item in (first, second)] == [100.0, 100.0], "every flow is over"
@@ -190,7 +190,7 @@ def test_two_connections_take_two_relays_by_the_chips_tables(nothing_left: Left)
     rows, _ = measured("serverswitch-bcube", 0.3)
     for kind in (chip_bcube.CHIP, chip_bcube.SOFTWARE):
         assert rows[f"both connections, {kind}"]["ours"] > 0.1
-    # In user space a busy machine decides which of the two gets on.
+    # In user space, a busy machine determines which of the two makes progress.
     assert rows[f"busier relay over the other, {chip_bcube.CHIP}"]["ours"] < 2, "the connections take a path each"
     assert rows[f"CPU of a relay for 1.7 Gb/s, {chip_bcube.SOFTWARE}"]["ours"] > 1
 
@@ -198,11 +198,11 @@ def test_two_connections_take_two_relays_by_the_chips_tables(nothing_left: Left)
 @pytest.mark.long
 def test_a_chip_sends_on_packets_of_every_size_and_loses_none(nothing_left: Left) -> None:
     rows, document = measured("serverswitch-fig9-measured", 0.4)
-    # Both are at most what the sender sends, which on a busy machine is less than either carries.
+    # Both are limited by the sender, which on a busy machine sends less than either can forward.
     assert rows["packets a second at 64 bytes, chip over user space"]["ours"] > 0.8
     assert rows["most packets lost at any size, chip"]["ours"] < 1
-    # A relay's delay is tens of microseconds, but round trips on a busy machine vary by the same
-    # amount. So its size is compared where figures are measured.
+    # A relay's delay is tens of microseconds, but on a busy machine round trips vary by as much. So
+    # its value is only compared when figures are measured.
     assert rows["delay at 64 bytes, chip"]["ours"] is not None
     assert rows["delay at 64 bytes, user space over chip"]["ours"] is not None
     assert 0 < rows["register, read"]["ours"] < 100
@@ -239,8 +239,8 @@ def test_aggregation_takes_the_links_of_table_1(nothing_left: Left) -> None:
 @pytest.mark.long
 def test_a_server_sends_back_what_six_links_bring_by_both_routing_services(nothing_left: Left) -> None:
     rows, _ = measured("camcube-fig6-measured", 0.2)
-    # The figure reports which links this machine can fill; this test checks that all packets return
-    # in every mode.
+    # The figure reports which links this machine can fill. This test only checks that all packets
+    # return in every mode.
     assert rows["base: throughput of twelve links"]["ours"] > 3
     assert rows["throughput lost with |K| = 3"]["ours"] < 40
     assert all(

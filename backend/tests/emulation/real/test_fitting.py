@@ -1,4 +1,4 @@
-"""The chosen part of a plan that is too large can be started: for every family, from a plan of
+"""The part that is chosen of too large a plan can be started: for every family, from plans of
 thousands of servers."""
 
 from __future__ import annotations

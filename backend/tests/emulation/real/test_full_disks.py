@@ -40,7 +40,7 @@ def small_disk(folder: Path, mebibytes: int) -> Iterator[Path]:
 
 @contextmanager
 def full(disk: Path) -> Iterator[None]:
-    """Nothing more can be written there for as long as the context lasts."""
+    """Fills the disk, so that no file on it can grow while the context lasts."""
     ballast = disk / "ballast"
     with ballast.open("wb", buffering=0) as file:
         for size in (2**20, 2**12):
@@ -70,7 +70,7 @@ def test_the_database_runs_full_while_ticks_are_recorded(nothing_left: Left) -> 
             reason = f"The disk of the database at {disk}/data is full: 0.0 MiB are free."
             with full(disk):
                 server.wait("the failure in the log", lambda: reason in server.said())
-            # The run's end is a frame too, for which room is kept.
+            # The end of the run is a frame too, for which space is reserved.
             row = server.ended(run)
             assert row["state"] == "failed", row
             assert reason in row["reason"], row
@@ -83,7 +83,7 @@ def test_the_database_runs_full_while_ticks_are_recorded(nothing_left: Left) -> 
 
 @pytest.fixture
 def small_engine() -> Iterator[tuple[OwnEngine, Path]]:
-    """A Docker engine, and the small disk that it has for everything."""
+    """A Docker engine, and the small disk that it uses for everything."""
     with tempfile.TemporaryDirectory(prefix="cubeyard-docker-", ignore_cleanup_errors=True) as folder:
         try:
             with small_disk(Path(folder, "data"), 64) as disk, own_engine(Path(folder)) as engine:

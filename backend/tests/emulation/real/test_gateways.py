@@ -1,4 +1,4 @@
-"""Servers that join the network to an external one, and users' own programs inside a server's
+"""Servers that are gateways to an external network, and users' own programs inside a server's
 network. `[bcube §5.3]`"""
 
 from __future__ import annotations

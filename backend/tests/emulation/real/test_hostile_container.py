@@ -30,13 +30,13 @@ NAME = "cubeyard-test-hostile"
 EPERM = 1
 REFUSED, HUNG_UP = 129, -1
 MOST_CPU = 0.5
-"""The node's largest share of a core while it is flooded. Programs get a tenth; reading their
+"""Maximum CPU share of a core for the node during a flood. Programs get a tenth; reading their
 messages and disconnecting them is extra."""
 
 
 @pytest.fixture(scope="module")
 def hostile(docker: Docker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Makes the hostile image and returns its name."""
+    """Builds the hostile image and returns its name."""
     folder = tmp_path_factory.mktemp("hostile")
     program = folder / "hostile"
     sources = (HERE / "hostile_chip.c", LIBRARY / "serverswitch.c")

@@ -1,4 +1,4 @@
-"""One run over two Docker engines: real TCP between them, faults across them, and nothing left on
+"""One run over two Docker engines: real TCP between them, faults on both, and no leftovers on
 either."""
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def machines() -> Iterator[tuple[Machine, Machine]]:
 
 @pytest.fixture
 def emulate_there(tmp_path: Path, machines: tuple[Machine, Machine]) -> Command:
-    """`cubeyard emulate` over both of them: one by the address of its engine, the other by a Docker
+    """`cubeyard emulate` over both engines: one is given by its address, the other by a Docker
     context."""
     near, far = (machine.setting() for machine in machines)
     command = Command(tmp_path, machines[0].docker)
@@ -72,8 +72,8 @@ def wait_for_servers(machines: tuple[Machine, Machine], each: int, but: frozense
 def test_all_to_all_over_two_engines_survives_a_cable_between_them(
     emulate_there: Command, machines: tuple[Machine, Machine]
 ) -> None:
-    """Server 00 reaches 20, on the other machine, by switch <1,0>, of which each has a part. Then
-    33, over there, dies for a while."""
+    """Server 00 reaches 20, on the other machine, by switch <1,0>, which has a part on each
+    machine. Then server 33 on the other machine dies for a while."""
     process = emulate_there.start(
         "--spec", SMALL, "--link-rate", "20M", "--seconds", "9",
         "--fault", "cable-pulled=00/<1,0>@3-5", "--fault", "server-killed=33@5.5-7",
@@ -110,8 +110,8 @@ def test_all_to_all_over_two_engines_survives_a_cable_between_them(
 def test_direct_cables_between_two_engines_carry_and_break(
     emulate_there: Command, machines: tuple[Machine, Machine], spec: str, cable: str, servers: int
 ) -> None:
-    """One end of the cable is here, the other on the other machine: both lose the carrier, and
-    packets go around."""
+    """The ends of the cable are on different machines: both lose the carrier, and packets take
+    other paths."""
     result = emulate_there.run(
         "--spec", spec, "--workload", "permutation", "--link-rate", "20M", "--seconds", "4",
         "--fault", f"cable-pulled={cable}@1.5-3", *SHORT,
@@ -140,8 +140,8 @@ def test_both_machines_are_named_with_what_they_have(machines: tuple[Machine, Ma
 def test_whatever_is_killed_on_either_machine_leaves_nothing_on_any(
     emulate_there: Command, machines: tuple[Machine, Machine]
 ) -> None:
-    """First the command, whose leavings go with the next one; then the fabric that this one has on
-    the far machine."""
+    """Kills first the command, whose leftovers the next command removes, and then the fabric on the
+    other machine."""
     arguments = ("--spec", SMALL, "--workload", "permutation", "--seconds", "60", *SHORT)
     process = emulate_there.start(*arguments)
     first = wait_for_servers(machines, 8)
@@ -156,8 +156,8 @@ def test_whatever_is_killed_on_either_machine_leaves_nothing_on_any(
     assert machines[0].left() == {}
     machines[1].start_fabric()
     assert machines[1].left() == {}
-    # The run stays recorded, because one host did not confirm that nothing is left, until all hosts
-    # are checked again.
+    # One host did not confirm that nothing is left, so the run stays recorded until all hosts are
+    # checked again.
     ours = Settings(home=Path(emulate_there.environment["CUBEYARD_HOME"]), hosts=settings_of(machines))
     place = Place.of(ours)
     (remembered,) = place.locks()

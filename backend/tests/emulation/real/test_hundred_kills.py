@@ -1,5 +1,5 @@
-"""A hundred `kill -9` of servers' processes and of commands, on networks of servers that relay and
-on routed ones: nothing of any run is left."""
+"""A hundred `kill -9` of servers' processes and of commands, on networks with relaying servers and
+with routers: nothing of any run is left."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ RUNS = {
 """Every run kills all servers' processes, then the command or its fabric."""
 KILLS = 100
 UP_SECS = 1.5
-"""From the last process to the first packets, on a machine that is not busy."""
+"""Time from the last process to the first packets, on a machine that is not busy."""
 LONGEST_SECS = 0.05
-"""Between two kills, drawn from 0 on."""
+"""Maximum of the random time between two kills."""
 
 
 def parent(pid: int) -> int:
@@ -53,13 +53,14 @@ def descends(pid: int, from_pid: int) -> bool:
 
 
 def processes(new: dict[str, set[str]], program: str, of: int) -> list[int]:
-    """Processes that a command or its fabric started: no others are killed."""
+    """Processes with this program that a command or its fabric has started; no others are
+    killed."""
     named = (item.split() for item in sorted(new.get("processes", ())))
     return [int(pid) for name, pid in named if name.startswith(program) and descends(int(pid), of)]
 
 
 def kill(pid: int) -> bool:
-    """Whether there was such a process to kill."""
+    """Kills a process; returns whether it existed."""
     try:
         os.kill(pid, signal.SIGKILL)
     except ProcessLookupError:
@@ -96,8 +97,8 @@ def test_a_hundred_kills_leave_nothing(emulate: Command, nothing_left: Left, kin
             assert "cubeyard-fabric" in message[1], message
         else:
             with process:
-                process.wait(20)  # not for the end of what it says: its fabric outlives it and goes on saying it
-    # The next command removes what killed ones left.
+                process.wait(20)  # not for the end of its output: its fabric lives longer and still prints
+    # The next command removes the leftovers of killed ones.
     result = emulate.run(
         "--spec", DCELL, "--mode", "namespaces", "--workload", "one-to-one", "--link-rate", "10M", "--seconds", "1",
         "--settle", "0.5", "--calibrate", "0",

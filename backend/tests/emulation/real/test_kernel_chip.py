@@ -25,7 +25,7 @@ from .test_live import API, Left, Live, home
 __all__ = ["home"]
 
 EVERY = ("TCAM", 2000, 2, "00" * 9, "00" * 9)
-"""Every packet of BCube: no bit counts."""
+"""A TCAM entry that matches every packet of BCube, since its mask ignores all bits."""
 
 FORGE = """
 import socket, sys
@@ -42,11 +42,12 @@ print("sent")
 
 
 INNER_AT, IP, TCP = 50, 20, 6
-"""Where the packet behind Ethernet's and BCube's header begins."""
+"""Offset of the packet behind the headers of Ethernet and BCube, and lengths of the IP and TCP
+headers."""
 
 
 def is_right(packet: bytes) -> bool:
-    """Whether a packet's length is right in both IPv4 headers, and its TCP checksum is right."""
+    """Whether the lengths in both IPv4 headers and the TCP checksum of a packet are correct."""
     inner = packet[INNER_AT:]
     lengths = struct.unpack_from(">H", packet, 16)[0], struct.unpack_from(">H", inner, 2)[0]
     if lengths != (len(packet) - 14, len(inner)):
@@ -63,7 +64,7 @@ def place_of(home: Path, run: str, server: str) -> str:
 
 
 def pids_of(run: str) -> list[int]:
-    """The processes of the first server: its node."""
+    """Process ids of the first server's node."""
     message = subprocess.run(["ip", "netns", "pids", f"cy-{run[:8]}-0"], capture_output=True, text=True, check=True)
     pids = [int(pid) for pid in message.stdout.split()]
     assert pids
@@ -71,10 +72,10 @@ def pids_of(run: str) -> list[int]:
 
 
 def short_packet_to_send_on(chip: ServerSwitch) -> bytes:
-    """A packet that the chip forwards: at the end of its path, a packet is for the server. It must
-    be short: forged packets go to the server's own interface, whose MTU is less than a full packet
-    with its header. While a program takes all packets, TCP resends the same long ones, so this
-    takes packets only briefly at a time."""
+    """A packet that the chip forwards; a packet at the end of its path belongs to the server. It
+    must be short, since forged packets go to the server's own interface, whose MTU is less than a
+    full packet with its header. While a program takes all packets, TCP retransmits the same long
+    ones; so this takes packets only briefly at a time."""
     for _ in range(20):
         chip.SetLookupTable(*EVERY, Action("TO_CPU"))
         taken = [chip.RecvPacket(2.0) for _ in range(50)]
@@ -101,8 +102,8 @@ def test_nobody_but_the_chips_own_socket_is_the_cpu(home: Path, nothing_left: Le
             ServerSwitch.connect(place_of(home, run, "01")) as other,
         ):
             packet = short_packet_to_send_on(chip)
-            # Packets of the server's own applications come in by port 4 of the CPU, and nothing
-            # else by 5 and 6.
+            # Packets of the server's own applications enter by port 4 of the CPU; nothing else uses
+            # ports 5 and 6.
             before = chip.ReadRegister("IN_PACKETS_PORT5"), chip.ReadRegister("IN_PACKETS_PORT6")
             forged = enter(inner, sys.executable, "-c", FORGE, "cy0x", packet.hex(), check=False)
             assert forged.stdout == "sent\n", forged.stderr
@@ -115,7 +116,7 @@ def test_nobody_but_the_chips_own_socket_is_the_cpu(home: Path, nothing_left: Le
                 before[0] + 3,
                 before[1] + 1,
             )
-            # Nor is another server's.
+            # The program of another server does not get these packets.
             assert not other.RecvPacket(0.0)
             with pytest.raises(ChipError) as refused:
                 other.ClearLookupTable("TCAM", 2000)
@@ -144,7 +145,7 @@ def test_tcp_comes_to_a_program_packet_by_packet_with_right_checksums_and_goes_o
                     continue
                 packet, iport = result
                 assert len(packet) <= 1514
-                if packet[INNER_AT - 8] == 0 and packet[INNER_AT + 9] == TCP:  # data, of TCP
+                if packet[INNER_AT - 8] == 0 and packet[INNER_AT + 9] == TCP:  # TCP data
                     assert is_right(packet), packet[:120].hex()
                     taken, full = taken + 1, full + (len(packet) > 1400)
                 chip.SendPacket(packet, iport)
@@ -172,7 +173,8 @@ def test_what_a_program_leaves_behind_and_what_its_server_does(home: Path, nothi
         program = subprocess.Popen([sys.executable, "-c", hold, place], stdout=subprocess.PIPE, text=True)
         assert program.stdout is not None
         assert program.stdout.readline() == "set\n"
-        # It does not read: the ring and its socket fill, and the rest is counted.
+        # The program does not read, so the ring and its socket fill up, and further packets are
+        # counted.
         time.sleep(1.0)
         program.kill()
         program.wait()

@@ -1,5 +1,5 @@
-"""`kill -9` of any part at any moment: committed data are kept, a run's state is correct, the next
-start removes all our leftovers and nothing of others."""
+"""`kill -9` of any part at any moment: committed data are kept, the run's state is correct, and the
+next start removes all our leftovers and nothing of others."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ VICTIMS = ("api", "worker", "fabric", "node", "docker")
 TURNS = int(os.environ.get("CUBEYARD_RANDOM_KILLS", "5"))
 SEED = int(os.environ.get("CUBEYARD_KILL_SEED", "2009"))
 BLAMED = {"fabric": "cubeyard-fabric", "docker": "Docker", "node": "erver"}
-"""The word in the reason of a run that failed by a kill. A killed API or worker does not fail a
-run."""
+"""A word in the failure reason of a run, by killed part. Killing the API or the worker does not
+fail a run."""
 LATEST_SECS = 4.0
 
 
@@ -79,7 +79,7 @@ def _turn(instance: Instance, victim: str, moment: float, draws: Random) -> None
     if victim == "worker":
         wait("the next worker takes the run up", lambda: row()["state"] == "running" and len(instance.nodes()) == 4)
     elif victim == "docker":
-        # Its containers died with it: nobody has to end the run.
+        # The run's containers died with the engine, so it ends by itself.
         wait("the run has ended by itself", lambda: row()["state"] in FINISHED)
     if row()["state"] not in FINISHED:
         status, message = instance.api.call("POST", f"{API}/runs/{run}/cancel")

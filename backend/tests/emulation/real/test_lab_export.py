@@ -1,5 +1,5 @@
-"""The exported lab, brought up as containerlab would: namespaces, veth pairs and the file's own
-commands. Then everybody pings."""
+"""The exported lab, started as containerlab would: namespaces, veth pairs and the file's own
+commands. Then all servers ping each other."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _LABS = count()
 
 
 class Lab:
-    """A lab in separate namespaces; each name begins with this process's number and the lab's."""
+    """A lab in separate namespaces, whose names begin with this process's id and the lab's name."""
 
     def __init__(self, document: Json) -> None:
         self.topology = document["topology"]
@@ -106,8 +106,7 @@ def test_any_two_servers_of_the_exported_lab_reach_each_other(name: str, lab: Ca
         others = " ".join(addresses.values())
 
         def ping_all(server: str) -> str:
-            """One packet to each server, within two seconds; prints the ones that did not
-            answer."""
+            """Pings each server once, within two seconds; prints the ones that did not answer."""
             command = f"for one in {others}; do ping -c 1 -W 2 -q $one >/dev/null || echo $one; done"
             return up.inside(server, ["sh", "-c", command])
 
@@ -117,7 +116,7 @@ def test_any_two_servers_of_the_exported_lab_reach_each_other(name: str, lab: Ca
 
 
 def ask_for_nobody(up: Lab) -> int:
-    """The packets that one question for an address that nobody has causes, within a second."""
+    """The number of packets within a second that one ARP request for an unused address causes."""
     first, *_ = up.addresses()
     port = next(end["interface"] for end in up.topology["links"][0]["endpoints"] if end["node"] == first)
     up.inside(first, ["ip", "route", "add", "10.99.0.1/32", "dev", port])
@@ -130,14 +129,15 @@ def ask_for_nobody(up: Lab) -> int:
 @pytest.mark.parametrize("name", ["fat-tree", "subways-1"])
 def test_a_broadcast_ends_in_a_lab_with_loops(name: str, lab: Callable[[Json], Lab]) -> None:
     with lab(NETWORKS[name]) as up:
-        # In addition to the ARP request, each of some hundred new interfaces announces itself in
+        # In addition to the ARP request, each of some hundred new interfaces announces itself by
         # IPv6.
         assert ask_for_nobody(up) < 2_000
 
 
 @pytest.mark.long
 def test_bridges_in_a_loop_would_storm(lab: Callable[[Json], Lab]) -> None:
-    """The test above can fail: with switches as bridges the same question never ends."""
+    """Shows that the test above can fail: with bridges as switches, the same request circulates
+    forever."""
     built = lab({"family": "fat_tree", "ports": 4, "layers": 2})
     for node, body in built.topology["nodes"].items():
         if node.startswith("s"):

@@ -1,5 +1,5 @@
-"""A session through the API while its packets flow: servers inspected, faults by order, Stop-all,
-and ends at bad moments."""
+"""A live session through the API: inspected servers, faults by order, Stop-all, and ends at bad
+moments."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ Left = Callable[[], dict[str, set[str]]]
 
 
 def rows(state: Json, section: str) -> list[Json]:
-    """The rows of a section of a server's state, by the names of its columns."""
+    """The rows of a section of a server's state, as dicts by column name."""
     result = next(item for item in state["sections"] if item["name"] == section)
     names = [column["name"] for column in result["columns"]]
     return [dict(zip(names, row, strict=True)) for row in result["rows"]]
 
 
 class Live(Server):
-    """A server with a separate home; it ends as on Ctrl-C."""
+    """A server with a separate home, which ends as on Ctrl-C."""
 
     def start(
         self, plan: Json = TINY, workload: Json | None = None, *, link_gbps: float = 0.02, **emulation: Any
@@ -75,7 +75,7 @@ class Live(Server):
         return self.call("GET", f"{API}/runs/{run}/servers/{server}")
 
     def flowing(self, run: str) -> Json:
-        """A server once its three flows have paths."""
+        """The state of a server once its three flows have paths."""
 
         def found() -> Json | None:
             status, state = self.inspect(run, "00")
@@ -94,7 +94,7 @@ class Live(Server):
         return self.wait("the end of the run", found)
 
     def __exit__(self, *failed: object) -> None:
-        """Ends as on Ctrl-C: its resources are removed, also after a failed test."""
+        """Ends the server as on Ctrl-C, which removes its resources, also after a failed test."""
         try:
             if self.process.poll() is None:
                 self.process.send_signal(signal.SIGTERM)
@@ -165,7 +165,7 @@ def test_a_run_deleted_while_it_starts_leaves_nothing(home: Path, nothing_left: 
             run = server.start(mode=mode)
             time.sleep(wait_secs)
             status, message = server.call("DELETE", f"{API}/runs/{run}")
-            if status == 409:  # a worker has it: it is cancelled first
+            if status == 409:  # a worker has the run, which must be cancelled first
                 assert server.call("POST", f"{API}/runs/{run}/cancel")[0] in (200, 202), message
                 row = server.ended(run)
                 assert row["state"] == "cancelled", (row["reason"], server.said()[-2500:])

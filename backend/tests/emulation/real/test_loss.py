@@ -1,4 +1,4 @@
-"""A cable that loses packets: the share that arrives, and the drops that the report counts."""
+"""A cable that loses packets: the share that arrives, and the drops in the report."""
 
 from __future__ import annotations
 

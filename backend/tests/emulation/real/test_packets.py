@@ -1,5 +1,5 @@
-"""Live packets of a run: the stream read by Wireshark's own reader, descriptions over REST, and the
-ends of a stream."""
+"""Live packets of a run: the stream read by Wireshark's own reader, descriptions over REST, and how
+streams end."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ def tshark() -> str:
 
 
 def opened(server: Live, run: str, path: str, **asked: Any) -> Any:
-    """A stream of a run."""
+    """Opens a stream of a run."""
     return urllib.request.urlopen(f"{server.base}{API}/runs/{run}/{path}?{urlencode(asked)}", timeout=30)
 
 
 def events(stream: Any) -> Iterator[tuple[str, Json]]:
-    """The events of a stream, one by one."""
+    """Yields the events of a stream."""
     name = ""
     for line in stream:
         text = line.decode().rstrip("\n")
@@ -63,7 +63,7 @@ def test_packets_are_read_by_wiresharks_reader_while_they_flow(home: Path, nothi
     with Live(home) as server:
         run = server.start()
         server.flowing(run)
-        # As `cubeyard capture … -w - | wireshark -k -i -` does: a second reader ends the pipe after
+        # Like `cubeyard capture … -w - | wireshark -k -i -`, but the reader closes the pipe after
         # forty packets.
         words = [*PROGRAM, "capture", run, "--link", LINK, "-w", "-"]
         writer = subprocess.Popen(
@@ -98,7 +98,7 @@ def test_packets_are_read_by_wiresharks_reader_while_they_flow(home: Path, nothi
         assert f"packets of {LINK}" in message
         assert server.call("GET", f"{API}/runs/{run}")[1]["state"] == "running"
 
-        # Over REST, with two readers at once, one of which requests only ARP and neighbours'
+        # Over REST, with two simultaneous readers, one of which only requests ARP and neighbours'
         # messages.
         with (
             opened(server, run, "packets.pcapng", link=LINK) as all_of,

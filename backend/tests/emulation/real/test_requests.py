@@ -1,5 +1,5 @@
 """Requests and responses with real packets through the whole stack: over UDP through routers, over
-TCP between servers that relay; and memcached's own clients at the servers that answer."""
+TCP between servers that relay. Also memcached's own clients at the answering servers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SHORT = ("--link-rate", "20M", "--mode", "namespaces", "--settle", "1", "--calib
 
 
 def checked(found: Json) -> Json:
-    """The latencies, which must agree with each other."""
+    """Returns the latencies after checking that they are consistent."""
     reported, distribution = found["latency_secs"], found["latency_distribution"]
     times = [reported[name] for name in ("min", "median", "p99", "p999", "max")]
     assert times == sorted(times)
@@ -41,7 +41,8 @@ def test_requests_over_udp_are_answered_on_the_predicted_paths(emulate: Command,
     workload = '{"kind":"requests","servers":["0.0.0","0.0.1"],"rate_per_sec":40,"request_bytes":50,"response_bytes":3000,"latency_bound_secs":1}'
     result = emulate.run("--spec", SUBWAYS, "--workload", workload, "--set", 'protocol="udp"', "--seconds", "4", *SHORT)
     reported = checked(result)
-    # Four clients with 40 a second each; at so low a load nothing is lost, and a second is long.
+    # Four clients send 40 requests per second each. At such a low load nothing is lost, and a
+    # second is long.
     assert 400 < reported["requests"] < 900, reported
     assert reported["answered"] > 0.9 * reported["requests"], reported
     assert reported["within_bound"] > 0.9, reported
@@ -69,7 +70,7 @@ ANSWERING, ASKING, OTHER = 0, 5, 3
 
 
 def client_of(server: int, program: str, *words: str) -> subprocess.CompletedProcess[str]:
-    """A program of libmemcached on a server, about the values of the one that answers."""
+    """Runs a program of libmemcached on a server, with the values of the answering server."""
     command = ["ip", "netns", "exec", f"cy-{RUN[:8]}-{server}", program, f"--servers=10.0.0.{ANSWERING + 1}:11211"]
     return subprocess.run([*command, *words], capture_output=True, text=True, timeout=20, check=False)
 

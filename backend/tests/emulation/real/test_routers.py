@@ -57,8 +57,7 @@ def test_a_fat_tree_goes_around_a_switch_that_is_off(emulate: Command, nothing_l
     slowest = min(flow["goodput_bits_per_sec"] for flow in result["per_flow"])
     assert slowest > 0, "16 connections, each of which gets on"
     assert len(result["per_link"]) == 48
-    # Links are in the order of levels: 16 of servers, 16 between edge and aggregation, 16 to the
-    # core.
+    # Links are ordered by level: 16 of servers, 16 between edge and aggregation, 16 to the core.
     used = [link for link in result["per_link"][32:] if link["ab_bits_per_sec"] > 1e5]  # more than hellos
     assert len(used) > 4, "flows take several links to the core"
 
@@ -188,7 +187,7 @@ sys.stdin.read()
 
 @contextmanager
 def port_taken(server: int, address: str, port: int) -> Iterator[None]:
-    """A program of somebody else's has a port of a server."""
+    """A foreign program occupies a port of a server while the context lasts."""
     namespace = ("ip", "netns", "exec", f"cy-{RUN[:8]}-{server}")
     words = [*namespace, sys.executable, "-c", BIND, address, str(port)]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
@@ -232,15 +231,15 @@ def predicted_paths(engine: Engine, network: Json, flows: list[Json]) -> dict[in
 
 
 def assert_links_carried(network: Json, heard: Shuffle) -> None:
-    """The links' loads equal the sum over the reported paths of all flows."""
+    """Checks that the links' loads equal the sums over the reported paths of all flows."""
     number = {frozenset((link["a"][0], link["b"][0])): i for i, link in enumerate(network["links"])}
     expected: dict[tuple[int, int], int] = defaultdict(int)
     for near, far in itertools.chain.from_iterable(itertools.pairwise(path) for path in heard.paths.values()):
         link = number[frozenset((near, far))]
         expected[link, int(network["links"][link]["b"][0] == near)] += SHUFFLE_BYTES
     for link, way in itertools.product(range(len(network["links"])), (0, 1)):
-        # Headers add 4.6 %, retransmissions some more, and acknowledgements of all flows are less
-        # than one flow.
+        # Headers add 4.6 % and retransmissions some more; the acknowledgements of all flows
+        # together are less than one flow.
         least, most = expected[link, way], 1.2 * expected[link, way] + 0.8 * SHUFFLE_BYTES
         result = heard.carried[link][way]
         assert least <= result <= most, (network["links"][link], way, result, least)
@@ -291,7 +290,7 @@ def test_a_run_predicts_every_connection_on_the_path_that_it_takes(
     )  # fmt: skip
     assert result["predicted"]["routing"] == "ecmp"
     assert [flow["as_predicted"] for flow in result["per_flow"]] == [True] * len(result["per_flow"])
-    # Two flows of one pair may go over different links, so that their ideals differ.
+    # Two flows between the same servers may use different links, so their ideals differ.
     assert len({round(flow["ideal_bits_per_sec"]) for flow in result["per_flow"]}) > 1
 
 
@@ -300,7 +299,7 @@ def test_a_run_predicts_every_connection_on_the_path_that_it_takes(
 def test_servers_use_their_links_as_they_are_weighted(
     engine: Engine, nothing_left: Left, balance: str, fast_share: float
 ) -> None:
-    """Ports of 10 and 25 Gb/s, scaled: by rate, 2/7 and 5/7 of the flows. `[subways §4.3]`"""
+    """Ports of 10 and 25 Gb/s, scaled down: they get 2/7 and 5/7 of the flows. `[subways §4.3]`"""
     network = description(engine, json.loads(TWO_RATES), balance)
     servers = {server["id"] for server in network["servers"]}
     up = {i: link for i, link in enumerate(network["links"]) if link["a"][0] in servers}

@@ -1,5 +1,5 @@
-"""Services that send as much as they can share a link fairly with applications' TCP: each has a
-separate queue at the link's ends, and faults of links affect it too."""
+"""Services that send as much as they can share a link fairly with applications' TCP. Each has a
+separate queue at the link's ends, and link faults affect it too."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.long
 
 Json = dict[str, Any]
 RATE_BITS_PER_SEC = 1e7
-TO = 9  # the neighbour at X_UP
+TO = 9  # id of the neighbour at port X_UP
 FLOOD = b"""(module
     (import "cubeyard" "transmit" (func $transmit (param i32 i32 i32) (result i32)))
     (import "cubeyard" "set_timer" (func $set_timer (param i32)))
@@ -34,12 +34,12 @@ FLOOD = b"""(module
             (br_if $l (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (i32.const 8)))))
     (func (export "message") (param i32) (call $act))
     (func (export "timer") (call $act)))"""
-"""Sends eight packets to (1,0,0) every 4 ms, more than the link takes."""
+"""A service that sends eight packets to (1,0,0) every 4 ms, more than the link can carry."""
 
 
 class Watch:
-    """The link's load by sender: payloads of the two services, and the flow's goodput; and the
-    link's own counters."""
+    """The link's load by sender: payloads of the two services, goodput of the flow, and the link's
+    own counters."""
 
     def __init__(self, client: FabricClient, link: int) -> None:
         self.client, self.link = client, link
@@ -49,12 +49,12 @@ class Watch:
         self.most_queued = 0
 
     def call(self, method: str, **asked: Any) -> Json:
-        """Over a separate connection, because this one has the frames."""
+        """Makes a call over a separate connection, because this one receives the frames."""
         with FabricClient(self.client.path) as other:
             return other.call(method, run=RUN, **asked)
 
     def shares(self, secs: float) -> dict[str, float]:
-        """Each one's part of what all three carried in the seconds to come, or of nothing."""
+        """The share of each sender in their total over the next seconds."""
         before, flow, until = self._services(), 0, time.monotonic() + secs
         bytes_, self.drops, self.most_queued = 0, 0, 0
         began_at = at_secs = None

@@ -25,8 +25,8 @@ def send(live: Live, run: str, service: str, /, **asked: Any) -> tuple[int, Json
 
 
 def flowing(server: Live, run: str) -> None:
-    """Waits until messages are taken, and the one that was taken is answered: a later answer would
-    be taken for another's."""
+    """Waits until a message is accepted and answered: a later answer would be mistaken for another
+    message's."""
 
     def answered() -> bool:
         code, result = send(server, run, "cache", server="(0,0,0)", message="get a", wait_secs=10)
@@ -36,8 +36,7 @@ def flowing(server: Live, run: str) -> None:
 
 
 def recorded(server: Live, run: str) -> list[Json]:
-    """The events of a run that has ended, from its replay: by kind, with the values of their
-    cells."""
+    """The events of an ended run from its replay, by kind, with the values of their cells."""
     with urllib.request.urlopen(f"{server.base}{API}/runs/{run}/events", timeout=30) as stream:
         text = stream.read().decode()
     frames = [dict(line.split(": ", 1) for line in frame.splitlines() if ": " in line) for frame in text.split("\n\n")]
@@ -51,7 +50,7 @@ def recorded(server: Live, run: str) -> list[Json]:
 
 
 def command(place: Path, *words: str, code: int = 0) -> tuple[str, str]:
-    """The output and the errors of `cubeyard service`."""
+    """Runs `cubeyard service`; returns its output and its errors."""
     done = subprocess.run(
         [*PROGRAM, "service", *words], env=environment(place), capture_output=True, text=True, check=False
     )

@@ -1,4 +1,5 @@
-"""Containers up, TCP over BCube, cables pulled, servers killed, flows moved, nothing left."""
+"""Sessions with containers: TCP over BCube, cables pulled, servers killed, flows moved, nothing
+left over."""
 
 from __future__ import annotations
 
@@ -39,8 +40,8 @@ def test_an_all_to_all_reaches_the_ideal(emulate: Command, nothing_left: Left, m
         assert 0 < link["ab_bits_per_sec"] < 1.05 * 100e6, link
         assert 0 < link["ba_bits_per_sec"] < 1.05 * 100e6, link
         for way in ("ab", "ba"):
-            # Super-packets count as what they hold: none is larger than the MTU and its Ethernet
-            # header.
+            # The segments of super-packets are counted separately, so none is larger than the MTU
+            # plus the Ethernet header.
             mean_bytes = link[f"{way}_bits_per_sec"] / 8 * result["total"]["secs"] / link[f"{way}_packets"]
             assert 64 < mean_bytes < 9014, link
             assert 0 < link[f"{way}_longest_queue_bytes"] < 1.5e6, "80 ms of the rate may wait, and a packet more"
@@ -154,8 +155,8 @@ def test_two_at_once_do_not_meet(emulate: Command, nothing_left: Left) -> None:
 
 @pytest.mark.long
 def test_killed_at_any_moment_the_next_start_is_clean(emulate: Command, docker: Docker, nothing_left: Left) -> None:
-    """`kill -9` of the command, the fabric or a node, in containers and namespaces, from before the
-    first server to the traffic."""
+    """`kill -9` of the command, the fabric or a node, with containers and namespaces, at moments
+    from before the first server until the traffic."""
     draws = random.Random(2009)
     times = int(os.environ.get("CUBEYARD_KILLS", "8"))
     for turn in range(times):
@@ -166,7 +167,7 @@ def test_killed_at_any_moment_the_next_start_is_clean(emulate: Command, docker: 
             victims = others[what](process.pid) if what in others else []
             os.kill(draws.choice(victims) if victims else process.pid, signal.SIGKILL)
             if not victims:
-                process.wait(20)  # not for the end of what it says: its fabric outlives it and goes on saying it
+                process.wait(20)  # not for the end of its output: its fabric lives longer and still prints
             else:
                 process.send_signal(signal.SIGINT)
                 _, message = process.communicate(timeout=60)
@@ -182,8 +183,8 @@ def test_a_killed_command_leaves_no_process_even_without_a_next_start(emulate: C
             time.sleep(0.1)
         os.kill(process.pid, signal.SIGKILL)
         process.wait(20)
-        # It ends the command's run first, and then itself, once nobody has needed it for ten
-        # seconds.
+        # The fabric first ends the command's run, and then itself, once nobody has needed it for
+        # ten seconds.
         deadline = time.monotonic() + 60
         while set(_pids()) & set(result):
             assert time.monotonic() < deadline, "its fabric goes on"

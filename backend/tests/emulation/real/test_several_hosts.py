@@ -29,12 +29,12 @@ SHORT = "--mode namespaces --seconds 2 --settle 1 --calibrate 0 --json"
 
 
 def blocks() -> list[str]:
-    """The commands of the how-to."""
+    """The blocks of commands in the how-to."""
     return re.findall(r"```sh\n(.*?)```", (ROOT / "docs/how-to/several-hosts.md").read_text(), re.DOTALL)
 
 
 def on(machine: Machine, commands: str, checkout: Path) -> list[str]:
-    """Runs commands on a machine as root, who needs no sudo."""
+    """Runs commands on a machine as root, which needs no sudo."""
     return machine.inside("bash", "-ec", f'cd {checkout}\nsudo() {{ "$@"; }}\n{commands}')
 
 
@@ -44,7 +44,7 @@ def connects(machine: Machine) -> bool:
 
 @contextmanager
 def started(machine: Machine, commands: str, checkout: Path) -> Iterator[None]:
-    """Until the end: programs that listen on a machine."""
+    """Runs programs that listen on a machine, until the context ends."""
     with (machine.folder / "programs.log").open("wb") as log:
         process = subprocess.Popen(
             on(machine, commands, checkout), env=plain_environment(), stdout=log, stderr=log, start_new_session=True
@@ -81,7 +81,7 @@ def ours(emulate: str, folder: Path, changes: list[tuple[str, str]]) -> str:
 
 @pytest.mark.long
 def test_the_how_to_is_followed_word_for_word(tmp_path: Path) -> None:
-    """But for the names of b and of the folder with its key, and the Docker engines."""
+    """Only the names of host b and of the folder with its key, and the Docker engines, differ."""
     make_keys, serve, emulate, *_ = blocks()
     checkout(tmp_path)
     subprocess.run(["bash", "-ec", make_keys], cwd=tmp_path, check=True, capture_output=True, timeout=60)

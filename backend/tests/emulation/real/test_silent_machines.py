@@ -1,5 +1,5 @@
-"""A connection to a fabric on another machine: one whose kernel answers nothing is lost soon, one
-whose program is only busy is not."""
+"""A connection to a fabric on another machine is lost soon if that machine's kernel does not
+answer, but not if only the fabric is busy."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cubeyard.emulation.fabric.client import LOST_SECS, Remote, is_away, notice_
 pytestmark = pytest.mark.long
 
 LATE_SECS = 3.0
-"""A kernel's timers may be so late on a busy machine."""
+"""How late a kernel's timers may be on a busy machine."""
 
 
 def drop(action: str, port: int) -> None:

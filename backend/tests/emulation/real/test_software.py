@@ -1,5 +1,5 @@
-"""Servers that forward in user space, or by the tables of a chip: the same network, the same
-counts, and one capability each. `[serverswitch §5.1]`"""
+"""Servers that forward in user space, or by the tables of a chip: the same network and counters,
+with one capability. `[serverswitch §5.1]`"""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Left = Callable[[], dict[str, set[str]]]
 SMALL = '{"family":"bcube","n":4,"k":1}'
 TINY = '{"family":"bcube","n":2,"k":1}'
 NET_RAW = 1 << 13
-"""The bit of CAP_NET_RAW. `[linux/capability.h]`"""
+"""Bit of CAP_NET_RAW. `[linux/capability.h]`"""
 
 
 @pytest.mark.long

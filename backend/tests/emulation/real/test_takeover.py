@@ -1,4 +1,4 @@
-"""The leftovers of a killed or cut off worker and who takes them over: its fabric, and its
+"""Leftovers of a worker that was killed or cut off, and who removes them: its fabric, and its
 containers on a host that workers share."""
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ print("started", flush=True)
 time.sleep(120)
 """
 UNNEEDED_SECS = 10.0
-"""The time for which a fabric continues without a run and a caller."""
+"""How long a fabric continues without a run and a caller."""
 
 
 @pytest.fixture
 def home() -> Iterator[Path]:
-    """A short path: it is a socket's folder."""
+    """A home with a short path, because it contains sockets."""
     with tempfile.TemporaryDirectory(prefix="cubeyard-") as folder:
         yield Path(folder)
 
@@ -62,7 +62,8 @@ def test_a_process_that_takes_a_fabric_over_keeps_it(home: Path, nothing_left: C
 def test_who_takes_a_run_up_on_a_shared_engine_has_its_names(
     home: Path, docker: Docker, nothing_left: Callable[[], Any]
 ) -> None:
-    """Both workers use one Docker engine, and a container's name is of its run and server alone."""
+    """Both workers use one Docker engine, where a container's name depends only on its run and
+    server."""
     run, other = "0192f3a1b2c3d4e5f607182930414277", "1192f3a1b2c3d4e5f607182930414277"
     servers = {0: "00", 1: "01"}
     cut_off, goes_on = (DockerContainers(Settings(), owner, f"unix://{docker.socket}") for owner in ("one", "two"))

@@ -1,5 +1,5 @@
-"""Terminals in the containers of a run, over the page's WebSocket: their functions, their ends, and
-leftovers."""
+"""Terminals in the containers of a run, over the page's WebSocket: their functions, their ends,
+and leftovers."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def home() -> Iterator[Path]:
 
 
 class Terminal:
-    """The page's side of a terminal."""
+    """A terminal from the page's side."""
 
     def __init__(self, connection: ClientConnection) -> None:
         self._connection = connection
@@ -57,7 +57,7 @@ class Terminal:
         self._connection.send(json.dumps({"type": "resize", "columns": columns, "rows": rows}))
 
     def until(self, found: Callable[[], Any], secs: float = 30) -> Any:
-        """Reads until `found` returns a result. Raises if the connection is closed before, or after
+        """Reads until `found` returns a result. Raises if the connection closes before, or after
         `secs`."""
         deadline = time.monotonic() + secs
         while not (what := found()):
@@ -135,15 +135,16 @@ def test_a_shell_pings_resizes_and_tells_its_exit_code(home: Path, docker: Docke
             item.resize(77, 22)
             item.type("stty size\n")
             item.prints(r"22 77")
-            # The same rights as the container: no capability, no writable files, nothing of this
-            # machine is visible.
+            # The shell has the container's rights: no capability, no writable files, and nothing of
+            # this machine is visible.
             item.type(
                 "grep -E 'Cap(Prm|Eff|Bnd)' /proc/self/status | sort | uniq -c; touch /x; ls /root /home /etc/shadow\n"
             )
             item.prints(r"CapBnd:\s+0000000000000000")
             item.prints("Read-only file system")
             item.prints(r"/etc/shadow: No such file")
-            # Its files are in its memory: 4 MiB, without programs, devices and rights of others.
+            # Writable files are in memory: 4 MiB, without programs, devices and other users'
+            # rights.
             item.type(
                 "touch /run/cubeyard/x; head -c 8000000 /dev/zero > /run/y; wc -c < /run/y; grep ' /run' /proc/mounts\n"
             )
@@ -161,8 +162,8 @@ def test_a_shell_pings_resizes_and_tells_its_exit_code(home: Path, docker: Docke
         assert [(change["action"], change["name"], change["who"]) for change in changes] == [
             ("opened", "00", "this machine")
         ]
-        # Who leaves without a word leaves nothing: not the shell, not what it had put behind
-        # itself.
+        # A page that disconnects without a message leaves nothing behind: neither the shell nor its
+        # background processes.
         with terminal(server, run, "11") as other:
             other.prints("h11:/# ")
             other.type("sleep 1000 & (env -i /bin/setsid /bin/sleep 1001 &); echo behind $((20 + 1))\n")

@@ -28,7 +28,7 @@ RUN = "abcdef0123456789"
 RATE_BITS_PER_SEC = 2e7
 FORWARDINGS = ("kernel", "software")
 TIME_TO_LIVE = 64
-# The ports of a server, in the order of the topology.
+# Numbers of a server's ports, in the order of the topology.
 X_UP, X_DOWN, Y_UP = 0, 1, 2
 
 
@@ -73,7 +73,7 @@ def distance(a: int, b: int) -> int:
 
 
 def hops(source: int, destinations: list[int]) -> dict[int, int]:
-    """The hops to those servers that answer a ping."""
+    """Number of hops to those of the servers that answer a ping."""
     pings = "".join(f"ping -n -c 1 -W 1 10.0.0.{to + 1} & " for to in destinations)
     message = subprocess.run(
         ["ip", "netns", "exec", namespace(source), "sh", "-c", f"{pings} wait"],
@@ -91,7 +91,7 @@ def rows(client: FabricClient, server: int, section: str) -> list[list[Any]]:
 
 
 def carried(client: FabricClient, flows: list[Json], secs: float) -> list[float]:
-    """Goodput of each flow in bits per second, from one second after the start on."""
+    """Goodput of each flow in bits per second, starting one second after the start."""
     client.call("workload", run=RUN, flows=flows)
     client.subscribe(RUN)
     client.call("start", run=RUN)
@@ -135,8 +135,8 @@ def test_a_torus_of_two_axes_carries_too(engine: Engine, nothing_left: Left) -> 
 
 @pytest.mark.long
 def test_the_kernel_sends_what_it_has_for_a_neighbour_by_the_cable_to_it(engine: Engine, nothing_left: Left) -> None:
-    """Otherwise its ICMP errors would wait for a neighbour that does not exist, and delay all pings
-    of this host for seconds."""
+    """Otherwise the kernel's ICMP errors would wait for a neighbour that does not exist, and delay
+    all pings of this host by seconds."""
 
     def said(server: int, *words: str) -> str:
         return subprocess.run(
@@ -156,8 +156,8 @@ def test_the_kernel_sends_what_it_has_for_a_neighbour_by_the_cable_to_it(engine:
 def test_tcp_over_disjoint_paths_is_at_least_twice_one_path(
     engine: Engine, nothing_left: Left, forwarding: str
 ) -> None:
-    # From (0,0,0) to (1,0,0): one shortest path, and four more by the other axes; from (0,0,0) to
-    # (1,1,1): three.
+    # From (0,0,0) to (1,0,0) there is one shortest path, and four more over the other axes; to
+    # (1,1,1) there are three.
     for to, settings, least in ((9, {"disjoint_paths": 0}, 0.85), (9, {}, 2.0), (13, {}, 2.0)):
         with wired(description(engine, forwarding, settings)) as client:
             flow = {"id": 0, "source": 0, "destination": to, "proto": "tcp"}
@@ -165,7 +165,7 @@ def test_tcp_over_disjoint_paths_is_at_least_twice_one_path(
             print(f"{forwarding}: 0 to {to}, {settings}: {rate / RATE_BITS_PER_SEC:.2f} links")
             assert rate > least * RATE_BITS_PER_SEC
             if settings:
-                # A link has its rate to a hundredth, and the counts come at ticks.
+                # A link's rate is accurate to one per cent, and counters are read at ticks.
                 assert rate < 1.05 * RATE_BITS_PER_SEC
 
 
@@ -207,7 +207,7 @@ def test_a_pulled_cable_and_a_killed_server_stop_nobody_else(
 
 
 def told(client: FabricClient, secs: float, wanted: int) -> list[Json]:
-    """Responses of services within a time, until there are `wanted` of them."""
+    """Responses of services within some time, until there are `wanted` of them."""
     answers: list[Json] = []
     until = time.monotonic() + secs
     for frame in client.frames(2.0):
@@ -227,7 +227,7 @@ def test_services_answer_over_real_packets(engine: Engine, nothing_left: Left, f
         client.call("tell", run=RUN, server=server, service=service, message=message)
 
     def links(service: str) -> list[int]:
-        """Packets that each server has sent for a service."""
+        """Number of packets that each server has sent for a service."""
         sent = []
         for server in range(SERVERS):
             counts = {row[2]: row[3] for row in rows(client, server, "services") if row[0] == service}
@@ -319,7 +319,7 @@ def test_clients_of_memcached_set_and_get_through_any_server(
 
 @pytest.mark.long
 def test_replicas_answer_clients_and_forget_what_is_written(engine: Engine, nothing_left: Left) -> None:
-    """A key has replicas a quarter of each axis away, so an axis of four servers has some."""
+    """Replicas of a key are a quarter of each axis away, so an axis of four servers has some."""
     spec = {"family": "torus3d", "x": 4, "y": 3, "z": 3}
     servers = range(36)
     with wired(description(engine, "kernel", spec=spec)) as client:
@@ -353,7 +353,7 @@ def test_the_path_of_a_flow_is_told_and_told_again_when_it_moves(
         frames = client.frames(2.0)
 
         def told(kind: str) -> Json:
-            """The next event of that kind of the flow, rather than of its acknowledgements."""
+            """The next event of this kind for the flow, ignoring its acknowledgements."""
             until = time.monotonic() + 10
             for frame in frames:
                 assert frame is not None, "the fabric is silent"

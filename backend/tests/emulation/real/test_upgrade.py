@@ -1,5 +1,5 @@
-"""An upgrade under traffic, with real packets: cables that are plugged in or moved, and ports that
-get faster, while flows run. `[subways §4.3]`"""
+"""An upgrade under traffic, with real packets: cables are plugged in or moved, and ports get
+faster, while flows run. `[subways §4.3]`"""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_a_second_port_carries_as_much_again_and_no_connection_is_lost(emulate: 
     assert (upgrade["steps"], upgrade["steps_done"], upgrade["connections_lost"]) == (8, 8, 0)
     assert [event["step"] for event in result["events"] if event["kind"] == "upgrade"] == list(range(1, 9))
     windows = {name: window["goodput_bits_per_sec"] for name, window in result["windows"].items()}
-    # A busy machine may carry less than the ports do, before and after alike.
+    # A busy machine may carry less than the ports can, both before and after.
     assert windows["after"] > 1.4 * windows["before"], result["fidelity"]
     assert result["windows"]["after"]["stalled_flows"] == 0
     assert result["drops"] == {}
@@ -52,6 +52,6 @@ def test_type_2_and_faster_ports_after_type_1_lose_no_connection(emulate: Comman
     windows = {name: window["goodput_bits_per_sec"] for name, window in result["windows"].items()}
     assert windows["after"] > 1.8 * windows["before"], result["fidelity"]
     assert result["windows"]["after"]["stalled_flows"] == 0
-    # Removed cables carry nothing any more, and their replacements carry traffic.
+    # Removed cables carry nothing afterwards; their replacements carry traffic.
     assert result["predicted_steps"][-1]["degraded"] == []
     assert len(result["predicted_steps"][-1]["failed"]) == 8

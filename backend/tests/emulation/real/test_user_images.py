@@ -35,13 +35,14 @@ def image(docker: Docker, tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def beside(docker: Docker) -> list[Json]:
-    """The second containers, as the engine describes them."""
+    """The containers of users' programs, as the engine describes them."""
     listed = docker.run("ps", "--all", "--quiet", "--filter", "label=cubeyard.beside").stdout.split()
     return json.loads(docker.run("inspect", *listed).stdout) if listed else []
 
 
 def fetch(file: str, address: str) -> str:
-    """By an unmodified client in the network of another server. Empty if nobody answers."""
+    """Requests a page with an unmodified client in the network of another server. Empty without an
+    answer."""
     words = ("curl", "--silent", "--max-time", "3", f"http://{address}:8080/")
     return enter(file, *words, check=False).stdout.strip()
 
@@ -142,8 +143,8 @@ def test_a_writable_root_can_be_written_and_the_other_cannot(
     item = {"image": NAME, "command": write, "servers": ["00"]}
     result = emulate.run(*TINY, "--seconds", "2", "--set", f"images={json.dumps([item])}", code=2)["said"]
     assert "Read-only file system" in " ".join(result.split()), result
-    # The folder is root's, and the program is nobody: `writable` gives the layer, and rights stay
-    # those of the image.
+    # The folder belongs to root, and the program runs as nobody: `writable` makes the layer
+    # writable, but does not change the permissions in the image.
     item |= {"writable": True, "command": ["busybox", "sh", "-c", "echo x > /tmp/here || exit 9; sleep 100"]}
     report = emulate.run(*TINY, "--seconds", "2", "--set", f"images={json.dumps([item])}")
     assert report["images"][0]["ended"] == []
@@ -154,7 +155,8 @@ def test_a_writable_root_can_be_written_and_the_other_cannot(
 def test_a_volume_of_an_image_is_memory_and_not_the_engines_disk(
     emulate: Command, docker: Docker, nothing_left: Left
 ) -> None:
-    """The engine would make it a folder of its disk, writable and without a limit."""
+    """The engine would otherwise create a folder for it on its disk, writable and without a
+    limit."""
     name = f"{NAME}-volume"
     made = docker.run("create", NAME, "busybox").stdout.strip()
     docker.run("commit", "--change", "VOLUME /data", made, name)
@@ -173,7 +175,7 @@ def test_a_volume_of_an_image_is_memory_and_not_the_engines_disk(
 def test_the_disk_of_an_engine_elsewhere_is_measured_by_a_container_of_it(
     docker: Docker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The engine here, as if no folder of it were seen."""
+    """The local engine, as if no folder of it were visible."""
     for name, value in docker.environment.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(docker_disk, "_seen", lambda _: None)

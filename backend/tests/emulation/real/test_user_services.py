@@ -1,5 +1,5 @@
 """Users' services with real packets: the example delivers packets next to services that loop, trap
-and flood, also in containers, and a server that was killed and restarted hosts it again."""
+and flood, also in containers. A server that was killed and restarted hosts it again."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ ACTS = {
 
 
 def bad(act: str) -> bytes:
-    """A module that acts badly each millisecond once it got a message, and at each packet."""
+    """A module that misbehaves every millisecond after its first message, and at each packet."""
     return f"""(module
         (import "cubeyard" "transmit" (func $transmit (param i32 i32 i32) (result i32)))
         (import "cubeyard" "set_timer" (func $set_timer (param i32)))
@@ -71,7 +71,7 @@ def counters(live: Live, run: str) -> dict[str, Counter[str]]:
 
 
 def first(live: Live, run: str, server: str) -> None:
-    """Waits until the instance of a server takes a message and delivers to itself."""
+    """Waits until a server's instance accepts a message, and delivers it to itself."""
 
     def delivered() -> bool:
         message = f"{server.strip('()')} first"
@@ -84,22 +84,23 @@ def first(live: Live, run: str, server: str) -> None:
 
 
 def arrived(live: Live, run: str, text: str, to: str, senders: int) -> Counter[str]:
-    """Where greetings of that text arrive that every server sends to the key of one."""
+    """Where greetings with this text arrive, if every server sends one to the key of server
+    `to`."""
     code, result = send(live, run, "greeting", message=f"{to.strip('()')} {text}", wait_secs=10, answers=senders)
     assert code == 200, result
     return Counter(answer["server"] for answer in result["answers"] if answer["answer"] == text)
 
 
 def greeted(live: Live, run: str, *keys: str, servers: int = len(NAMES)) -> None:
-    """Greetings from every server to one, for several of them: each arrives once, where its key
-    is."""
+    """Every server sends a greeting to each of these servers. Checks that each arrives once, at the
+    owner of its key."""
     for to in keys:
         assert arrived(live, run, f"to {to}", to, servers) == {to: servers}
 
 
 def recovers(live: Live, run: str, dead: str, servers: int) -> None:
-    """A server is killed: its neighbour answers for its key. After a restart the state is as
-    before, with the same services."""
+    """Kills a server: its neighbour owns its key. After a restart, the state is as before, with the
+    same services."""
     killed = {"kind": "server-killed", "target": {"names": [dead]}}
     assert live.call("POST", f"{API}/runs/{run}/faults", killed)[0] == 202
     live.wait(f"{dead} to be silent", lambda: live.inspect(run, dead)[0] == 409)
@@ -124,7 +125,8 @@ def test_the_example_delivers_beside_services_that_loop_trap_and_flood(home: Pat
     services = [service("greeting", 256, greeting)]
     services += [service(name, 257 + at, bad(act)) for at, (name, act) in enumerate(ACTS.items())]
     with Live(home) as live:
-        # Slow links: a flood fills them all, and this machine still has time for every server.
+        # Links are slow: a flood fills all of them, and this machine still has time for every
+        # server.
         run = live.start(TORUS, {"kind": "permutation"}, link_gbps=0.002, services=services)
         code, listed = live.call("GET", f"{API}/runs/{run}/services")
         assert code == 200
@@ -148,7 +150,7 @@ def test_the_example_delivers_beside_services_that_loop_trap_and_flood(home: Pat
         assert own == {}
         code, result = send(live, run, "cache", server=NAMES[3], message="set colour blue", wait_secs=10)
         assert [answer["answer"] for answer in result["answers"]] == ["STORED colour"]
-        # The protocol has its share of every server: nobody took a neighbour for dead.
+        # The protocol gets its share on every server: no neighbour was declared dead.
         for name in NAMES[::5]:
             assert all(row["up"] for row in rows(live.inspect(run, name)[1], "neighbours"))
 

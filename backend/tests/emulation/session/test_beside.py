@@ -1,4 +1,4 @@
-"""Users' programs that end during a run: each is reported once, by its server, and not if a fault
+"""Users' programs that end during a run: each is reported once, with its server, unless a fault
 ended it."""
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ IMAGES = [{"image": "web:1", "servers": ["00", "01"]}, {"image": "db", "command"
 
 
 class Engines:
-    """Replaces the deployment's part that returns the state of programs."""
+    """Replaces the part of the deployment that returns the state of programs."""
 
     def __init__(self) -> None:
         self.states: dict[int, ProgramState] = {}

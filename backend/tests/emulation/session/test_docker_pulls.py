@@ -1,4 +1,4 @@
-"""Images of users on an engine of a few lines: limits, errors by kind, and removal after a run."""
+"""Users' images on a scripted engine: limits, errors by kind, and removal after a run."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SECRET = "the service at 10.0.0.7 is called payroll"
 
 
 class Engine:
-    """A Docker engine's API, as far as images go."""
+    """The parts of a Docker engine's API that concern images."""
 
     def __init__(self, news: list[Json] | None = None, size: int = 10) -> None:
         self.images_by_name: dict[str, Json] = {}
@@ -68,7 +68,7 @@ class Engine:
         self.images_by_name[f"{repository}:{tag}"] = image
 
     def images(self, filters: Json) -> list[Json]:
-        """Engines list only the names that match."""
+        """Lists only the images whose names match, as engines do."""
         matching = {image["Id"]: image for name, image in self.images_by_name.items() if self._matches(name, filters)}
         return [
             {**image, "RepoTags": [name for name in self.names(identity) if self._matches(name, filters)]}
@@ -82,7 +82,7 @@ class Engine:
         return [{"Id": "c"}] if filters.get("ancestor") in self.used else []
 
     def remove_image(self, name: str) -> None:
-        """One name; an image goes with its last."""
+        """Removes one name; an image is removed with its last name."""
         if name not in self.images_by_name:
             raise ImageNotFound("no such image")
         del self.images_by_name[name]
@@ -109,7 +109,7 @@ def test_only_pulled_images_are_removed_after_their_run_and_none_in_use() -> Non
 
 
 def test_an_image_that_another_run_is_about_to_start_stays() -> None:
-    """Between its pull and its container."""
+    """The image was pulled, but its container does not exist yet."""
     engine, settings = Engine(), Settings()
     image = pulled(engine, settings, run="r1")
     assert pulled(engine, settings, run="r10") == image
@@ -215,7 +215,7 @@ def test_the_limit_is_for_all_images_of_a_run(unpacked: bool) -> None:
 
 
 class Bomb(Engine):
-    """One with a layer that unpacks without end. `sees` is the way to its free space."""
+    """An engine with a layer that unpacks without end. `sees` is how its free space can be read."""
 
     def __init__(self, sees: str, folder: Path) -> None:
         super().__init__()
@@ -260,8 +260,9 @@ class Bomb(Engine):
 def test_a_layer_that_unpacks_without_end_ends_with_the_disk_that_it_takes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sees: str
 ) -> None:
-    """Where this process sees the engine's disk, which in a container of the engine is its root;
-    for another machine's, by a container there, where images have a shell."""
+    """The free space is read from the engine's disk if this process sees it (in a container of the
+    engine, its root). For an engine of another machine, a container there reads it, if images have
+    a shell."""
     looked: set[Path] = set()
     engine, settings = Bomb(sees, tmp_path), Settings(image_bytes=2 * MEBIBYTE)
 

@@ -1,5 +1,5 @@
-"""Faults that overlap, fail half-way and end in any order leave every server and link as it should
-be."""
+"""Faults that overlap, fail half-way and end in any order leave every server and link in the right
+state."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ SERVERS = range(3)
 
 
 class Machine:
-    """A Docker engine and a fabric, as far as faults see them. `calls_left` counts down to one call
-    that is refused."""
+    """The parts of a Docker engine and a fabric that faults use. `calls_left` counts down to one
+    call that is refused."""
 
     def __init__(self, *, in_containers: bool) -> None:
         self.in_containers = in_containers
@@ -77,7 +77,8 @@ def a_fault(number: int, struck: list[tuple[str, int]]) -> Fault:
 
 
 def wanted(machine: Machine, active: list[Fault]) -> tuple[dict[int, str], set[str], set[int]]:
-    """The servers, the fabric's faults and the servers that are down, with these faults alone."""
+    """The expected state with only these faults: servers, the fabric's faults, and servers that are
+    down."""
     strikes = [strike for fault in active for strike in fault.strikes]
     struck = {(strike.kind, server) for strike in strikes if (server := strike.target.get("server")) is not None}
     dead = {server for kind, server in struck if kind in ("server-killed", "server-off")}
@@ -99,7 +100,7 @@ KINDS_OF_FAULTS = ["server-killed", "server-frozen", "server-off", "cable-pulled
 def test_whatever_overlaps_or_fails_everything_is_as_the_faults_that_are_active_say(
     seed: int, in_containers: bool
 ) -> None:
-    """Sixty times one of five faults comes or goes; every third time some call fails."""
+    """Injects or recovers one of five faults sixty times; every third time, some call fails."""
     draws = Random(seed)
     every = [(kind, server) for kind in KINDS_OF_FAULTS for server in SERVERS]
     faults = [a_fault(number, draws.sample(every, draws.randint(1, 3))) for number in range(5)]

@@ -1,5 +1,5 @@
-"""The session's own logic, against a fabric of a few lines: order of frames, faults, guard,
-cancelling, and the way out."""
+"""The session's own logic with a scripted fabric: order of frames, faults, guard, cancelling, and
+cleanup."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ RUN = "0a1b2c3d4e5f6g"
 
 
 OVER = 1e9
-"""The time of an order that is given when the workload has ended."""
+"""The time of an order that arrives after the workload has ended."""
 
 
 class Kept:
-    """A sink that stores everything and passes on the test's orders."""
+    """A sink that stores all frames and provides the test's orders."""
 
     def __init__(self) -> None:
         self.frames: list[tuple[str, Json]] = []
@@ -157,7 +157,7 @@ def test_a_scheduled_fault_strikes_and_ends(engine: Engine, place: Place, fabric
         ("injected", ["00/<0,0>"]),
         ("recovered", ["00/<0,0>"]),
     ]
-    # Real time: a busy machine is late, never early.
+    # In real time, a busy machine may be late but never early.
     struck, mended = (frame["at_secs"] for frame in sink.of("fault"))
     assert 0.5 <= struck < mended
     assert mended >= 1.0
@@ -192,7 +192,8 @@ def test_a_fault_that_is_late_keeps_its_length(engine: Engine, place: Place, fab
 def test_a_fault_that_is_shorter_than_a_tick_or_slow_to_inject_keeps_its_length(
     engine: Engine, place: Place, fabric: Scripted, until_secs: float
 ) -> None:
-    """The first ends before the tick with which it begins, and the other while it is injected."""
+    """The first fault ends before the tick with which it begins, the other one while it is being
+    injected."""
     slow_secs = 0.6 if until_secs == 0.7 else 0.0
     fabric.delays = {"inject": slow_secs}
     sink = Kept()
@@ -222,7 +223,7 @@ def test_a_late_fault_that_the_end_cuts_short_leaves_the_run_inconclusive(
 
 
 def test_a_fault_that_ends_late_is_reported_and_breaks_nothing(engine: Engine, place: Place, fabric: Scripted) -> None:
-    """The process is stopped from within the fault until long after its end."""
+    """The process is stopped during the fault, until long after the fault's planned end."""
     sink = Kept()
     sink.pause = (0.5, 1.5)
     pulled = {"at_secs": 0.4, "until_secs": 0.8, "kind": "cable-pulled", "target": {"names": ["00/<0,0>"]}}
@@ -363,8 +364,8 @@ def test_what_is_expected_steps_with_each_fault_and_recovery(engine: Engine, pla
 def test_a_link_at_a_tenth_and_a_lossy_one_lower_what_is_expected(
     engine: Engine, place: Place, fabric: Scripted
 ) -> None:
-    """Both ways of a server, so that no flow of its can go around; a link on which packets are late
-    lowers nothing."""
+    """Both links of a server are affected, so that none of its flows can avoid them. A link with
+    added delay lowers nothing."""
     sink = Kept()
     ways = {"names": ["00/<0,0>", "00/<1,0>"]}
     faults = [
@@ -420,7 +421,7 @@ def test_a_hypothesis_without_a_fault_is_watched_from_the_start(engine: Engine, 
 def test_a_hypothesis_about_a_fault_that_did_not_happen_is_not_tested(
     engine: Engine, place: Place, fabric: Scripted, at_secs: float
 ) -> None:
-    """Either it cannot be injected, or the run ends before."""
+    """Either the fault cannot be injected, or the run ends before."""
     fabric.fails = {"inject"}
     pulled = {"at_secs": at_secs, "kind": "cable-pulled", "target": {"names": ["00/<0,0>"]}}
     sink = Kept()
@@ -442,8 +443,8 @@ def test_a_share_of_the_baseline_is_not_tested_without_a_fault(engine: Engine, p
 
 
 def test_abt_is_of_the_flows_that_a_fault_leaves_a_path(engine: Engine, place: Place, fabric: Scripted) -> None:
-    """A server whose switches are both off runs but reaches no other server: its two flows are
-    counted separately from ABT."""
+    """A server whose switches are both off runs, but reaches no other server. Its two flows are
+    reported separately from ABT."""
     off = {"at_secs": 0.3, "kind": "switch-off", "target": {"names": ["<0,0>", "<1,0>"]}}
     sink = Kept()
     report = run(place, question(engine, faults=[off]), sink)

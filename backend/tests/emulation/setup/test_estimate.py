@@ -41,7 +41,7 @@ def test_the_fabric_counts_alike(name: str) -> None:
 
 
 def test_services_of_users_are_in_the_memory_of_servers() -> None:
-    """Each instance at its limit, as the sandbox has it."""
+    """Counts each instance with the limit of the sandbox."""
     match = re.search(r"MEMORY_BYTES: usize = (\d+) << 20;", SANDBOX.read_text())
     assert match is not None
     assert int(match[1]) << 20 == estimate.SERVICE_BYTES

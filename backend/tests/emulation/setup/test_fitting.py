@@ -1,5 +1,5 @@
-"""The chosen part of a plan that is too large to be emulated: the estimate accepts it, for every
-family and size."""
+"""The part that is chosen of too large a plan is accepted by the estimate, for every family and
+size."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ PAPER = {"family": "bcube", "n": 8, "k": 3, "servers": 2048}
 
 
 def leaves_and_spines(leaves: int, servers: int, spines: int = 3) -> Json:
-    """A custom network; leaf-1 has one server more than the others."""
+    """A custom network in which leaf-1 has one server more than the other leaves."""
     switches = [f"leaf-{i}" for i in range(leaves)], [f"spine-{i}" for i in range(spines)]
     hosts = [(f"h-{i}-{j}", leaf) for i, leaf in enumerate(switches[0]) for j in range(servers + (i == 1))]
     nodes = [{"name": name, "role": "switch"} for tier in switches for name in tier]

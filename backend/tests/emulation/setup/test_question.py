@@ -92,7 +92,7 @@ def test_a_smaller_bcube_of_a_plan_is_one(engine: Engine, papers_links: dict[int
 
 
 def test_five_servers_of_a_large_bcube_keep_the_switches_that_join_them(engine: Engine) -> None:
-    """BCube §7.4's own slice."""
+    """The slice of BCube §7.4."""
     names = ["0000", "0001", "0011", "0111", "1111"]
     part = network(engine, LARGE, {"servers": names})
     assert list(part.servers.values()) == names
@@ -262,7 +262,7 @@ def test_settings_that_a_transport_has_not_are_refused_by_field(fields: Json, sa
 @settings(max_examples=examples(8), deadline=None)
 def test_a_connection_s_ideal_is_what_its_subflows_add_up_to(engine: Engine, subflows: int, connections: int) -> None:
     """Two subflows alone fill the two ports of each end, and so do four. Of three subflows, one
-    shares a port with each of the others: uncoupled, each of the three has half a port."""
+    shares a port with each of the others: without coupling, each gets half a port."""
     pair = {"kind": "one-to-one", "source": "0.0.0", "destination": "1.3.1"}
     request = {"plan": SUBWAYS, "workload": pair, "engine": "emulation", "link_gbps": 0.1}
     request["emulation"] = {"protocol": "mptcp", "subflows": subflows, "connections": connections}
@@ -303,7 +303,7 @@ def test_what_carries_less_is_no_failure_to_a_prediction(engine: Engine) -> None
         ],
     }  # fmt: skip
     assert damage.faults(["33"])[0] == {"target": {"names": ["33", "11", "<1,2>"]}}
-    # 00 sends to 01 over one switch: a tenth of the rate, of which two losses let a quarter pass.
+    # 00 sends to 01 over one switch, at a tenth of the rate; two losses let a quarter pass.
     flow = {"kind": "one-to-one", "source": "00", "destination": "01"}
     alone = predict(engine, here, flow, "bcube-fixed", 7, Emulation(), Damage(degraded=damage.degraded))
     assert alone.rates_bits_per_sec == pytest.approx([1e7 / 4])
@@ -374,7 +374,7 @@ def test_what_is_scheduled_happens_in_order_and_ends_mended(
 
 
 def test_spanning_trees_reach_every_server_once_each(engine: Engine) -> None:
-    """BCube §3.5: k+1 edge-disjoint trees."""
+    """BCube §3.5 has k+1 edge-disjoint trees."""
     result = question(engine, workload="one-to-all", emulation={"delivery": "spanning-trees"})
     assert len(result.flows) == 2 * 15
     for flow in result.flows:
@@ -386,7 +386,7 @@ def test_spanning_trees_reach_every_server_once_each(engine: Engine) -> None:
 
 
 def test_a_complete_graph_passes_every_half_on(engine: Engine) -> None:
-    """The scheme of BCube §3.4."""
+    """Uses the scheme of BCube §3.4."""
     workload = {"kind": "one-to-several", "source": "00", "destinations": ["01", "10"]}
     request = {"plan": SMALL, "workload": workload, "engine": "emulation", "emulation": {"delivery": "complete-graph"}}
     document = ExperimentCreate.model_validate(request).model_dump(mode="json")
@@ -471,7 +471,7 @@ def test_public_registries_are_allowed_by_default(engine: Engine, image: str) ->
 def test_images_that_the_engine_has_are_for_this_machines_users_unless_set() -> None:
     assert "local" in Settings().registries
     assert "local" not in Settings(host="0.0.0.0").registries
-    # A worker serves everybody whose server has the same database.
+    # A worker serves all servers that use the same database.
     shared = "postgresql://worker@db.example/cubeyard"
     assert "local" not in Settings(database_url=shared).registries
     assert "local" in Settings(database_url=shared, image_registries=["local"]).registries

@@ -1,4 +1,4 @@
-"""Networks of routers before a run: the path of each connection, and links of several rates."""
+"""Networks of routers before a run: the path of each connection, and links with different rates."""
 
 from __future__ import annotations
 
@@ -126,8 +126,8 @@ def test_flows_are_spread_by_rate_where_switches_are_routers(engine: Engine) -> 
 
 
 def test_flows_are_spread_by_load_where_servers_have_several_tors(engine: Engine) -> None:
-    """Two racks side by side to the other loop: by equal paths their common ToR has twice the
-    flows, by load it has not."""
+    """Two adjacent racks send to the other loop: with equal-cost paths their common ToR gets twice
+    the flows, with load-aware paths it does not."""
     spec = {"family": "subways", "type": 1, "p": 2, "q": 8, "l": 4, "clusters": 2, "aggs_per_cluster": 2, "cores": 2}
     here = network(engine, spec)
     names = list(here.servers.values())

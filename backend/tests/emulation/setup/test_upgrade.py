@@ -99,8 +99,8 @@ def test_before_the_first_step_the_plan_before_is_expected_and_after_the_last_th
     assert result.upgrade is not None
     first = question(engine, before, None, connections=16).prediction.ideal_bits_per_sec
     last = result.predicted_with(Damage.of(result.upgrade.removed)).ideal_bits_per_sec
-    # A flow's path depends on the numbers of links: where uplinks move, the run has more of them
-    # than the plan.
+    # A flow's path depends on the numbers of links. If uplinks move, the run has more links than
+    # the plan.
     assert result.prediction.ideal_bits_per_sec == pytest.approx(first, rel=0.15 if before is AFTER else 1e-6)
     assert times[0] < last / first < times[1]
 

@@ -1,4 +1,4 @@
-"""The choices of a form for upgrades under traffic: each with its work order, or the reason why it
+"""The options of a form for upgrades under traffic: each with its work order, or the reason why it
 is impossible."""
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def test_a_small_network_can_become_all_three(engine: Engine) -> None:
 
 
 def test_switches_that_follow_from_a_plan_s_rates_stay(engine: Engine) -> None:
-    """Without their numbers, more ports would be more switches, and other ones."""
+    """If the numbers were derived again, more ports would require more, and different, switches."""
     spec = {"family": "subways", "type": 1, "p": 1, "q": 4, "l": 4, "clusters": 2, "tor_oversubscription": 1.0}
     result = by_name(engine, spec)
     assert [item["reason"] for item in result.values()] == [None] * 3
