@@ -31,9 +31,11 @@ def _unwrapped(text: str) -> str:
 
 def _refusing(command: Any) -> None:
     """Makes a command and its subcommands reject values that are never meant: nan and inf, which
-    JSON does not have, and an option in place of a value."""
+    JSON does not have, and an option in place of a value. Lists of subcommands show the first
+    paragraph of each one's help, which the default cuts."""
     work = command.callback
     command.help = command.help and _unwrapped(command.help)
+    command.short_help = command.help and command.help.partition("\n\n")[0]
 
     def checked(**options: Any) -> Any:
         for parameter in command.params:
@@ -112,6 +114,7 @@ class Subcommands(TyperGroup):
         command = typer.main.get_command(result)
         command.name = cmd_name
         _refusing(command)
+        command.short_help = summary
         return command
 
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 import re
 
 from cubeyard import __version__
-from cubeyard.cli.subcommands import SUBCOMMANDS
 
 _CODE = re.compile(r"`([^`]+)`")
 _ITEM = re.compile(r"\* `(?P<name>[^`]+)`(?:: (?P<text>.*))?")
-_CUT = re.compile(r"^\* `(?P<name>[a-z-]+)`: .*\.\.\.$", re.MULTILINE)
 
 
 def markdown() -> str:
@@ -21,9 +19,7 @@ def markdown() -> str:
     from cubeyard.cli.command import app
 
     command = get_command(app)
-    text = get_docs_for_click(obj=command, ctx=Context(command, info_name="cubeyard"), name="cubeyard")
-    head, mark, rest = text.partition("\n## ")
-    return _CUT.sub(lambda cut: f"* `{cut['name']}`: {SUBCOMMANDS[cut['name']][1]}", head) + mark + rest
+    return get_docs_for_click(obj=command, ctx=Context(command, info_name="cubeyard"), name="cubeyard")
 
 
 def man() -> None:

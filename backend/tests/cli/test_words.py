@@ -12,9 +12,12 @@ import socket
 import subprocess
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
+from typer.main import get_command
 
+from cubeyard.cli.command import app
 from cubeyard.cli.reference import man
 from cubeyard.cli.subcommands import SUBCOMMANDS
 from cubeyard.kit.whole_file import whole_file
@@ -44,14 +47,17 @@ def test_shells_complete_commands(tmp_path: Path) -> None:
 def test_the_man_page_has_every_command_and_no_cut_summary(capfd: pytest.CaptureFixture[str]) -> None:
     man()
     page = capfd.readouterr().out
+    plain = page.replace("\\fB", "").replace("\\fR", "")
+    group: Any = get_command(app)
     for name, (_, summary) in SUBCOMMANDS.items():
         assert f'.SH "cubeyard {name}"'.replace("-", "\\-") in page
-        assert summary.split(":")[0].replace("-", "\\-").replace("`", "") in page.replace("\\fB", "").replace(
-            "\\fR", ""
-        )
+        below = getattr(group.get_command(None, name), "commands", {})
+        for item, text in {name: summary, **{key: one.help.partition("\n\n")[0] for key, one in below.items()}}.items():
+            line = f".TP\n.B {item}\n\\&{text}\n".replace("`", "").replace("-", "\\-").replace('"', "\\(dq")
+            assert line in plain, item
     assert ".B \\-\\-spec" in page
     assert "a hypothesis about the baseline; 130 interrupted: with" in page  # no line break of the source
-    assert re.search(r"\w\.\.\.$", page.partition('.SH "cubeyard run"')[0], re.MULTILINE) is None
+    assert re.search(r"\w\.\.\.$", page, re.MULTILINE) is None
     if groff := shutil.which("groff"):
         done = subprocess.run([groff, "-man", "-Tutf8", "-ww"], input=page, capture_output=True, text=True, check=True)
         assert done.stderr == ""
