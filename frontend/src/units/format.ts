@@ -163,9 +163,6 @@ export function formatShare(part: number, whole: number): string {
   return `${formatCount(part)} of ${formatCount(whole)}`;
 }
 
-/** Short name of `formatKilograms`. */
-export const formatKg = formatKilograms;
-
 /** "1 cable", "2 cables". */
 export function plural(count: number, singular: string, many = `${singular}s`): string {
   return `${formatCount(count)} ${count === 1 ? singular : many}`;

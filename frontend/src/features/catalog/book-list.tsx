@@ -54,7 +54,7 @@ export function BookList({
                         {v.version === b.latest_version && " · latest"}
                       </span>
                       <span className="muted" title={v.note}>
-                        {formatDate(new Date(v.created_at))} {v.note}
+                        {formatDate(v.created_at)} {v.note}
                       </span>
                     </button>
                   </li>

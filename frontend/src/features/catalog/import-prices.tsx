@@ -50,7 +50,7 @@ export function ImportPrices({ book, version, onMade }: { book: Book; version: n
   const [imported, setImported] = useState<PriceImport | null>(null);
   const [origin, setOrigin] = useState<Origin>({
     source: "",
-    date: formatDate(new Date()).slice(0, 10),
+    date: formatDate(Date.now()).slice(0, 10),
     rates: "",
   });
   const [busy, setBusy] = useState(false);

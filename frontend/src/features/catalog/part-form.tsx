@@ -32,7 +32,7 @@ export function PartForm({
   const [origin, setOrigin] = useState<Origin>(() => ({
     source: "",
     basis: "vendor",
-    date: formatDate(new Date()).slice(0, 10),
+    date: formatDate(Date.now()).slice(0, 10),
   }));
   const [saving, setSaving] = useState(false);
   const [error, setError] = useState<string | null>(null);

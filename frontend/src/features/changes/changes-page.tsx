@@ -153,7 +153,7 @@ function ChangesTable({ changes }: { changes: readonly Change[] }) {
                 {change.who}
               </Link>
             </td>
-            <td className="muted">{formatDate(new Date(change.at))}</td>
+            <td className="muted">{formatDate(change.at)}</td>
           </tr>
         ))}
       </tbody>

@@ -109,7 +109,7 @@ function ProblemRow({ plan, revision, model, mark }: Omit<Props, "ticks"> & { ma
       </RackLink>
       <p>{mark.note}</p>
       <p className="muted plain">
-        {formatDate(new Date(mark.at))}
+        {formatDate(mark.at)}
         {mark.by && ` · ${mark.by}`}
       </p>
     </li>

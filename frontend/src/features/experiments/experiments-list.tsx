@@ -131,7 +131,7 @@ function Row({
       <td className={styles.number} data-column="Points">
         {formatCount(points)}
       </td>
-      <td className={styles.date}>{formatDate(new Date(created_at))}</td>
+      <td className={styles.date}>{formatDate(created_at)}</td>
       <td className={list.actions}>
         {confirming ? (
           <Button small onClick={onDelete} onBlur={() => setConfirming(false)}>

@@ -2,7 +2,6 @@
  * The user's programs in container images, next to servers: the command, the servers, and the
  * server's message about each field.
  */
-
 import { useState } from "react";
 import type { Json, JsonObject } from "@/shared/plans/spec";
 import { Button, IconButton } from "@/ui/button";

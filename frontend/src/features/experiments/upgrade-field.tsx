@@ -7,6 +7,7 @@ import { api, take } from "@/api/client";
 import type { components } from "@/api/schema";
 import { isObject, type JsonObject } from "@/shared/plans/spec";
 import { Field, NumberInput, Select } from "@/ui/form";
+import { plural } from "@/units";
 import type { Draft } from "./draft";
 import styles from "./emulation-section.module.css";
 import { emulationOf, withEmulation } from "./engine";
@@ -122,9 +123,7 @@ export default function UpgradeField({
 function WorkOrder({ steps }: { steps: readonly Work[] }) {
   return (
     <details className={styles.fine} open={steps.length <= 8}>
-      <summary>
-        Work order: {steps.length} {steps.length === 1 ? "switch" : "switches"}, one after another
-      </summary>
+      <summary>Work order: {plural(steps.length, "switch", "switches")}, one after another</summary>
       <ol className={styles.work} data-testid="work-order">
         {steps.map((step) => (
           <li key={step.switch}>

@@ -117,7 +117,7 @@ function FigureRow({ figure }: { figure: FigureSummary }) {
       </td>
       <td className="muted plain">
         {latest_run
-          ? `${formatDate(new Date(latest_run.created_at))}${state}`
+          ? `${formatDate(latest_run.created_at)}${state}`
           : result_from === "reference"
             ? "reference"
             : "–"}

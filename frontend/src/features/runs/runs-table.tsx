@@ -68,7 +68,7 @@ function RunRow({ run, onCancel, onDelete }: { run: Run; onCancel: () => void; o
           </>
         )}
       </td>
-      <td className="muted">{formatDate(new Date(run.created_at))}</td>
+      <td className="muted">{formatDate(run.created_at)}</td>
       <td className={list.actions}>
         {!over ? (
           <Button small onClick={onCancel} aria-label={`Cancel ${run.title}`}>

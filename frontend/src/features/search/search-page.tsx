@@ -7,7 +7,7 @@ import { ExampleNote } from "@/shared/answers/example-note";
 import { type ScreenRequest, useScreen } from "@/shared/server/curl";
 import { ProblemView } from "@/shared/server/problem";
 import { Skeleton } from "@/ui/marks";
-import { formatNumber } from "@/units";
+import { formatNumber, plural } from "@/units";
 import { FrontView } from "./front-view";
 import { initial, questionOf, type Values } from "./question";
 import { QuestionForm } from "./question-form";
@@ -122,7 +122,7 @@ function Answer({ search, submitted, metrics }: AnswerProps) {
 function Status({ search }: { search: SearchState }) {
   const { progress, front } = search;
   const n = (value: number) => formatNumber(value);
-  const plans = `${n(front.length)} ${front.length === 1 ? "plan" : "plans"} on the front`;
+  const plans = `${plural(front.length, "plan")} on the front`;
   const words = {
     idle: "",
     failed: "Correct the question to search.",

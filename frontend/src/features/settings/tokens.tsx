@@ -140,16 +140,15 @@ function MadeToken({ made, onClose }: { made: NewToken; onClose: () => void }) {
 }
 
 function TokenRow({ token, busy, onRevoke }: { token: Token; busy: boolean; onRevoke: () => void }) {
-  const used =
-    token.last_used_at === null ? "never used" : `last used ${formatDate(new Date(token.last_used_at))}`;
+  const used = token.last_used_at === null ? "never used" : `last used ${formatDate(token.last_used_at)}`;
   return (
     <li>
       <span>
         <strong>{token.name}</strong>
         <span className="muted">
-          Created {formatDate(new Date(token.created_at))}, {used}
+          Created {formatDate(token.created_at)}, {used}
           {token.read_only && ", read only"}
-          {token.expires_at !== null && `, expires ${formatDate(new Date(token.expires_at))}`}
+          {token.expires_at !== null && `, expires ${formatDate(token.expires_at)}`}
         </span>
       </span>
       <Button

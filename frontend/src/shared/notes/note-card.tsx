@@ -64,11 +64,9 @@ export function NoteCard({
 /** Who wrote, edited and resolved it, and when. */
 function Signature({ note }: { note: Note }) {
   const lines = [
-    `${note.by}, ${formatDate(new Date(note.at))}${note.revision === null ? "" : `, r${note.revision}`}`,
-    ...(note.edited_at ? [`Edited by ${note.edited_by}, ${formatDate(new Date(note.edited_at))}`] : []),
-    ...(note.resolved_at
-      ? [`Resolved by ${note.resolved_by}, ${formatDate(new Date(note.resolved_at))}`]
-      : []),
+    `${note.by}, ${formatDate(note.at)}${note.revision === null ? "" : `, r${note.revision}`}`,
+    ...(note.edited_at ? [`Edited by ${note.edited_by}, ${formatDate(note.edited_at)}`] : []),
+    ...(note.resolved_at ? [`Resolved by ${note.resolved_by}, ${formatDate(note.resolved_at)}`] : []),
   ];
   return (
     <span className="muted tight">

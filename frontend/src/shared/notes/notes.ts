@@ -1,5 +1,6 @@
 /** Notes as plain data: the anchor of each, and the filter for those that are shown. */
 import type { Note } from "@/api/types";
+import { plural } from "@/units";
 
 /** The most characters of a note's text, equal to the server's limit. */
 export const MAX_TEXT = 2000;
@@ -35,6 +36,6 @@ export const byMoment = (notes: readonly Note[]): Note[] =>
 export function countText(notes: readonly Note[]): string {
   const open = notes.filter(isOpen).length;
   const resolved = notes.length - open;
-  const words = `${open} open ${open === 1 ? "note" : "notes"}`;
+  const words = plural(open, "open note");
   return resolved > 0 ? `${words}, ${resolved} resolved` : words;
 }

@@ -65,7 +65,7 @@ function RevisionList({
             <span>
               {item.title}
               <div className="muted tight">
-                {formatDate(new Date(item.created_at))}
+                {formatDate(item.created_at)}
                 {item.kind === "revert" && ` · back to r${item.reverted_from}`}
                 {item.note && ` · ${item.note}`}
               </div>

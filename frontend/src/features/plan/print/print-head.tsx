@@ -11,7 +11,7 @@ export default function PrintHead({ computed, name }: { computed: Computed; name
       <h1>{name}</h1>
       <p>
         {summary.title} · plan {summary.plan_hash.slice(0, 12)} · engine {summary.engine_version} · printed{" "}
-        {formatDate(new Date())} · modelled
+        {formatDate(Date.now())} · modelled
       </p>
       <dl>
         {totalsOf(summary).map((row) => (

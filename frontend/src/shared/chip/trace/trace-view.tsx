@@ -1,4 +1,5 @@
 import type { ChipTrace } from "@/api/types";
+import { plural } from "@/units";
 import styles from "./chip-trace.module.css";
 import { PipelineView } from "./pipeline-view";
 import { Bytes, StepsView } from "./steps-view";
@@ -30,7 +31,7 @@ export function TraceView({ trace }: { trace: ChipTrace | null }) {
                     <code>
                       {hit.table}[{hit.i}]
                     </code>{" "}
-                    {hit.packets} {hit.packets === 1 ? "packet" : "packets"}
+                    {plural(hit.packets, "packet")}
                   </li>
                 ))}
               </ul>
