@@ -11,7 +11,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = {".rs", ".py", ".ts", ".tsx", ".mjs", ".c", ".h", ".css", ".sh", ".sql"}
 GENERATED = re.compile(
-    r"(^|/)(schema\.d\.ts|openapi\.json|cubeyard_engine\.pyi|package-lock\.json|Cargo\.lock|requirements[^/]*\.txt)$|\.snap$|/gen/"
+    r"(^|/)(schema\.d\.ts|openapi\.json|cubeyard_engine\.pyi|contract/tick\.py|package-lock\.json|Cargo\.lock|requirements[^/]*\.txt)$|\.snap$|/gen/"
 )
 LINES_LIMIT = 600
 BYTES_LIMIT = 1024 * 1024

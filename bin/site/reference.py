@@ -18,6 +18,7 @@ from schemas import Schemas, cell, table
 
 from cubeyard import __version__, notebook
 from cubeyard.cli.reference import markdown
+from cubeyard.contract.tick import COLUMNS
 from cubeyard.engine import Engine
 from cubeyard.exports import FORMATS
 from cubeyard.exports.formats import GROUPS
@@ -240,7 +241,20 @@ def frames() -> Iterable[str]:
     schemas = Schemas(description()["components"]["schemas"], "rest-schemas.md")
     events = schemas.named["RunFrames"]["properties"]
     rows = [[f"`{kind}`", schemas.type_of(schema), schemas.meaning_of(schema)] for kind, schema in events.items()]
-    return table(["Kind", "Payload", "Meaning"], rows)
+    yield from table(["Kind", "Payload", "Meaning"], rows)
+    yield "## Columns of a fabric's tick\n\nTen a second, from each host of an emulation.\n"
+    columns = [
+        [
+            item.part,
+            f"`{item.name}`",
+            item.unit.value,
+            item.merge.value,
+            f"`{item.shown}`" if item.shown else "",
+            item.about,
+        ]
+        for item in COLUMNS
+    ]
+    yield from table(["Part", "Column", "Unit", "Over ticks and hosts", "In a run's frames", "Meaning"], columns)
 
 
 def limits() -> Iterable[str]:

@@ -225,7 +225,7 @@ KINDS: dict[str, Callable[[str], Prose]] = {
 WITH_NAMES = {".py", ".pyi", ".rs", ".ts", ".mjs", ".tsx", ".c", ".h"}
 """Languages whose names count."""
 GENERATED = re.compile(
-    r"(^|/)(schema\.d\.ts|cubeyard_engine\.pyi|LICENSE|requirements[^/]*\.txt)$|/gen/|^deploy/kubernetes/"
+    r"(^|/)(schema\.d\.ts|cubeyard_engine\.pyi|contract/tick\.py|LICENSE|requirements[^/]*\.txt)$|/gen/|^deploy/kubernetes/"
 )
 
 

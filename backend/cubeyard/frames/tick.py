@@ -1,5 +1,5 @@
-"""A tick of an emulation (ten per second), and ten ticks merged into a second. This is the only
-definition of their columns.
+"""A tick of an emulation (ten per second), and ten ticks merged into a second. Columns of rows are
+the contract's (`cubeyard/contract/tick.py`), all others are defined here.
 
 Columns have the order of the `network` frame: index 2 is its third server or link, not an id. Each
 field states how ten ticks are merged into a second (`Over`).
@@ -7,35 +7,17 @@ field states how ten ticks are merged into a second (`Over`).
 
 from __future__ import annotations
 
-from enum import Enum
 from typing import Annotated, Literal, NotRequired
 
 from pydantic import Field
 from typing_extensions import TypedDict
 
+from cubeyard.contract.columns import Over, Rows
+from cubeyard.contract.tick import RowColumns
 from cubeyard.frames.events import SessionEvent
-
-
-class Over(Enum):
-    """How the values of a field in several ticks are merged."""
-
-    LAST = "last"
-    """The value of the last tick."""
-    SUM = "sum"
-    MEAN = "mean"
-    """The mean, weighted by the duration of each tick."""
-    LONGEST = "longest"
-    """The largest value of each row."""
-    ALL = "all"
-    """The concatenation of the lists."""
-
 
 Bytes = Annotated[list[int], Field(description="In units of the `network` frame's `unit_bytes`."), Over.SUM]
 Packets = Annotated[list[int], Field(description="Absent where a large network has no room."), Over.SUM]
-Rows = list[tuple[int, int]]
-"""Pairs [row, value] of rows that have a value, up to a limit."""
-LinkRows = list[tuple[int, int, int]]
-"""Triples [row of the link, value from a to b, value from b to a]."""
 TickPhase = Literal["settling", "before", "during", "after"]
 
 
@@ -79,8 +61,8 @@ class LatencyCounts(TypedDict):
     ]
 
 
-class TickFrame(TypedDict):
-    """Events and traffic since the previous tick."""
+class OwnColumns(TypedDict):
+    """What the backend adds to the contract's rows."""
 
     tick: Annotated[int, Field(description="The fabric's number of it."), Over.LAST]
     at_secs: Annotated[float, Field(description="On the session's clock; negative while settling."), Over.LAST]
@@ -91,11 +73,6 @@ class TickFrame(TypedDict):
     abt_bits_per_sec: Annotated[float, Field(description="Mean over the last second."), Over.LAST]
     cpu: Annotated[float, Field(description="Share of all cores of the machine."), Over.MEAN]
     flows: Annotated[NotRequired[FlowColumns], Field(description="Absent where there are too many flows.")]
-    retransmits: Annotated[NotRequired[Rows], Field(description="By row of the flow."), Over.SUM]
-    link_drops: Annotated[
-        NotRequired[LinkRows], Field(description="Packets dropped by a full queue or a fault."), Over.SUM
-    ]
-    queues: Annotated[NotRequired[LinkRows], Field(description="Bytes that wait at a link's ends."), Over.LONGEST]
     latencies: NotRequired[LatencyCounts]
     subflows: Annotated[
         NotRequired[Rows],
@@ -117,6 +94,10 @@ class TickFrame(TypedDict):
     counts: Annotated[
         NotRequired[dict[str, int]], Field(description="Events that are only counted, by kind."), Over.SUM
     ]
+
+
+class TickFrame(OwnColumns, RowColumns):
+    """Events and traffic since the previous tick."""
 
 
 class SecondFrame(TickFrame):

@@ -11324,32 +11324,6 @@ export interface components {
             cpu: number;
             /** @description Absent where there are too many flows. */
             flows?: components["schemas"]["FlowColumns"];
-            /**
-             * Retransmits
-             * @description By row of the flow.
-             */
-            retransmits?: [
-                number,
-                number
-            ][];
-            /**
-             * Link Drops
-             * @description Packets dropped by a full queue or a fault.
-             */
-            link_drops?: [
-                number,
-                number,
-                number
-            ][];
-            /**
-             * Queues
-             * @description Bytes that wait at a link's ends.
-             */
-            queues?: [
-                number,
-                number,
-                number
-            ][];
             latencies?: components["schemas"]["LatencyCounts"];
             /**
              * Subflows
@@ -11388,6 +11362,32 @@ export interface components {
             counts?: {
                 [key: string]: number;
             };
+            /**
+             * Link Drops
+             * @description Packets dropped by a full queue or a fault.
+             */
+            link_drops?: [
+                number,
+                number,
+                number
+            ][];
+            /**
+             * Queues
+             * @description Bytes that wait at a link's ends.
+             */
+            queues?: [
+                number,
+                number,
+                number
+            ][];
+            /**
+             * Retransmits
+             * @description By row of the flow.
+             */
+            retransmits?: [
+                number,
+                number
+            ][];
             /**
              * Secs
              * @description The time that it stands for.
@@ -11746,32 +11746,6 @@ export interface components {
             cpu: number;
             /** @description Absent where there are too many flows. */
             flows?: components["schemas"]["FlowColumns"];
-            /**
-             * Retransmits
-             * @description By row of the flow.
-             */
-            retransmits?: [
-                number,
-                number
-            ][];
-            /**
-             * Link Drops
-             * @description Packets dropped by a full queue or a fault.
-             */
-            link_drops?: [
-                number,
-                number,
-                number
-            ][];
-            /**
-             * Queues
-             * @description Bytes that wait at a link's ends.
-             */
-            queues?: [
-                number,
-                number,
-                number
-            ][];
             latencies?: components["schemas"]["LatencyCounts"];
             /**
              * Subflows
@@ -11810,6 +11784,32 @@ export interface components {
             counts?: {
                 [key: string]: number;
             };
+            /**
+             * Link Drops
+             * @description Packets dropped by a full queue or a fault.
+             */
+            link_drops?: [
+                number,
+                number,
+                number
+            ][];
+            /**
+             * Queues
+             * @description Bytes that wait at a link's ends.
+             */
+            queues?: [
+                number,
+                number,
+                number
+            ][];
+            /**
+             * Retransmits
+             * @description By row of the flow.
+             */
+            retransmits?: [
+                number,
+                number
+            ][];
         };
         /**
          * Up

@@ -11,6 +11,7 @@ from typing import Any, Literal, cast
 import numpy as np
 import orjson
 
+from cubeyard.contract.columns import Merge
 from cubeyard.emulation.measure.clock import Clock
 from cubeyard.emulation.measure.columns import FRAME_BYTES, TICK_SECS, Few, Units, format_of
 from cubeyard.emulation.measure.events import Events
@@ -18,7 +19,7 @@ from cubeyard.emulation.measure.latency import Latencies, LatencyWindow
 from cubeyard.emulation.measure.paths import PathsTaken
 from cubeyard.emulation.measure.seconds import TICKS
 from cubeyard.emulation.measure.sums import Sums, delays_of
-from cubeyard.emulation.measure.tick import Tick
+from cubeyard.emulation.measure.tick import SHOWN, Tick
 from cubeyard.emulation.measure.window import EPSILON_SECS, WINDOW_SECS, Reading, Window
 from cubeyard.emulation.setup.question import Question
 from cubeyard.experiments.emulation import MAX_SUBFLOWS
@@ -67,7 +68,8 @@ class Recorder:
         self._cut_off = 0
         self._received = np.zeros(len(self.question.flows), np.int64)
         self.format = format_of(network, len(self.question.flows), MAX_FLOW_COLUMNS)
-        self._few = {name: Few(counts=name != "queues") for name in ("retransmits", "link_drops", "queues", "subflows")}
+        self._few = {column.shown: Few(counts=column.merge is Merge.SUM) for column in SHOWN}
+        self._few["subflows"] = Few(counts=True)
         self._units = {name: Units(self.format.unit_bytes) for name in ("ab", "ba", "received", "relayed", "flows")}
         self.total = self._sums()
         self.drops: Counter[str] = Counter()
@@ -221,9 +223,7 @@ class Recorder:
         if tick.latencies is not None:
             payload["latencies"] = cast("LatencyCounts", tick.latencies.tick())
         few: dict[str, list[list[int]]] = {
-            "retransmits": [tick.retransmits],
-            "link_drops": tick.link_drops.tolist(),
-            "queues": tick.queue.tolist(),
+            **{name: rows.tolist() for name, rows in tick.rows.items()},
             "subflows": [self._subflows_of(tick)],
         }
         room_bytes = (FRAME_BYTES - len(orjson.dumps(payload))) // 2

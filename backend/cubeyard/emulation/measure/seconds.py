@@ -1,6 +1,7 @@
 """Merges ten ticks into one frame, so that a page loads an hour of a session quickly. [ours]
 
-The rule for each field is in the definition of the field (`cubeyard/frames/tick.py`), not here.
+The rule for each field is in its definition (`cubeyard/frames/tick.py`, `cubeyard/contract`), not
+here.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from typing import Annotated, Any, NotRequired, get_args, get_origin, get_type_h
 import numpy as np
 from typing_extensions import is_typeddict
 
-from cubeyard.frames.tick import Over, TickFrame
+from cubeyard.contract.columns import Over
+from cubeyard.frames.tick import TickFrame
 
 Json = dict[str, Any]
 

@@ -58,11 +58,11 @@ class Sums:
         self.ticks += 1
         self.links += tick.links
         self.packets += tick.packets
-        self.link_drops += tick.link_drops
-        np.maximum(self.longest_queue, tick.queue, out=self.longest_queue)
+        self.link_drops += tick.rows["link_drops"]
+        np.maximum(self.longest_queue, tick.rows["queues"], out=self.longest_queue)
         self.flows += tick.flows
         self.relayed += tick.relayed
-        self.retransmits += sum(tick.retransmits)
+        self.retransmits += int(tick.rows["retransmits"].sum())
         self.drops += sum(tick.drops.values())
         self.cpu += tick.cpu * secs
         self.late_ticks += tick.late

@@ -7,10 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from cubeyard.contract.columns import Column
+from cubeyard.contract.tick import COLUMNS
 from cubeyard.emulation.measure.events import kebab
 from cubeyard.emulation.measure.latency import Latencies
 
 Json = dict[str, Any]
+
+SHOWN = tuple(column for column in COLUMNS if column.shown)
+"""The columns of rows in a run's frames."""
 
 
 @dataclass(frozen=True)
@@ -22,16 +27,13 @@ class Tick:
     links: np.ndarray
     """[direction, link] Bytes carried."""
     packets: np.ndarray
-    """[direction, link] Packets carried."""
-    link_drops: np.ndarray
-    """[direction, link] Packets dropped by a full queue or a fault."""
-    queue: np.ndarray
-    """[direction, link] Bytes in the queue now."""
+    """[direction, link]"""
+    rows: dict[str, np.ndarray]
+    """By name in a run's frames: [direction, link], [0, server] or [0, flow]."""
     relayed: np.ndarray
     own: list[int]
     server_cpu: list[float]
     flows: np.ndarray
-    retransmits: list[int]
     drops: dict[str, int]
     cpu: float
     own_cpu: float | None
@@ -55,19 +57,18 @@ class Tick:
     def of(cls, frame: Json, servers: int, links: int, flows: int) -> Tick:
         of_links, of_servers, of_flows = (frame.get(name) or {} for name in ("links", "servers", "flows"))
         host = frame.get("host") or {}
+        lengths = {"links": links, "servers": servers, "flows": flows}
         forth, back = _column(of_links.get("tx"), links), _column(of_links.get("rx"), links)
         return cls(
             int(frame.get("tick", 0)),
             float(frame.get("at_secs", 0.0)),
             np.array([forth, back], dtype=np.int64),
             _both_ways(of_links.get("packets"), links),
-            _both_ways(of_links.get("drops"), links),
-            _both_ways(of_links.get("queue"), links),
+            {column.shown: _rows(frame, column, lengths[column.part]) for column in SHOWN if column.shown},
             np.array(_column(of_servers.get("relayed"), servers), dtype=np.int64),
             _column(of_servers.get("own"), servers),
             [float(item or 0) for item in _filled(of_servers.get("cpu"), servers)],
             np.array(_column(of_flows.get("bytes"), flows), dtype=np.int64),
-            _column(of_flows.get("retransmits"), flows),
             {kebab(name): int(count) for name, count in (frame.get("drops") or {}).items()},
             float(host.get("cpu") or 0.0),
             host.get("own_cpu"),
@@ -88,6 +89,12 @@ def _filled(values: list[Any] | None, length: int) -> list[Any]:
 
 def _column(values: list[Any] | None, length: int) -> list[int]:
     return [int(item or 0) for item in _filled(values, length)]
+
+
+def _rows(frame: Json, column: Column, length: int) -> np.ndarray:
+    values = (frame.get(column.part) or {}).get(column.name)
+    ways = 2 if column.part == "links" else 1
+    return np.array(_column(values, ways * length), dtype=np.int64).reshape(ways, length)
 
 
 def _both_ways(values: list[Any] | None, links: int) -> np.ndarray:

@@ -10,6 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cubeyard.contract.columns import Column, Merge, Unit
+from cubeyard.contract.tick import COLUMNS
+from cubeyard.emulation.fabric import merging
+from cubeyard.emulation.measure import recorder as recording
+from cubeyard.emulation.measure import tick as measured
 from cubeyard.emulation.measure.recorder import Recorder
 from cubeyard.emulation.measure.seconds import Seconds
 from cubeyard.emulation.measure.tick import Tick
@@ -342,13 +347,14 @@ def test_a_flow_that_has_sent_all_it_had_is_neither_stalled_nor_slow(engine: Eng
 
 def test_a_frame_that_leaves_things_out_is_read_as_nothing(engine: Engine) -> None:
     tick = Tick.of({"links": {"tx": [7], "drops": [1, 2, 3]}, "servers": {"cpu": [0.5]}}, 2, 2, 2)
-    assert (tick.links.tolist(), tick.link_drops.tolist(), tick.queue.tolist()) == (
+    assert (tick.links.tolist(), tick.rows["link_drops"].tolist(), tick.rows["queues"].tolist()) == (
         [[7, 0], [0, 0]],
         [[1, 2], [3, 0]],
         [[0, 0], [0, 0]],
     )
     assert (tick.server_cpu, tick.own, tick.relayed.tolist()) == ([0.5, 0.0], [0, 0], [0, 0])
-    assert (tick.flows.tolist(), tick.retransmits, tick.drops, tick.cpu, tick.events) == ([0, 0], [0, 0], {}, 0.0, [])
+    assert (tick.flows.tolist(), tick.rows["retransmits"].tolist()) == ([0, 0], [[0, 0]])
+    assert (tick.drops, tick.cpu, tick.events) == ({}, 0.0, [])
     recorder = Recorder(question(engine, TINY, "permutation"))
     tick, _ = recorder.take({"at_secs": 0.1, "tick": 3})
     assert recorder.payload(tick, 0.12345, "settling") == {
@@ -367,3 +373,25 @@ def test_a_tick_is_late_by_half_a_tick_or_more(engine: Engine) -> None:
     tick, secs = recorder.take({"tick": 8, "at_secs": 1.6, "host": host})
     recorder.count(tick, secs, 1.6, "before")
     assert recorder.total.delays == {"late_ticks": 0.0, "wait_secs": 0.015, "backlog_drops": 7}
+
+
+def test_a_column_that_the_contract_declares_reaches_the_frames(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    declared = Column("servers", "novel", Unit.COUNT, Merge.SUM, "novel_rows", "")
+    monkeypatch.setattr(merging, "COLUMNS", (*COLUMNS, declared))
+    monkeypatch.setitem(merging.KNOWN, "servers", {*merging.KNOWN["servers"], "novel"})
+    for module in (measured, recording):
+        monkeypatch.setattr(module, "SHOWN", (*measured.SHOWN, declared))
+    recorder = Recorder(question(engine, TINY, "permutation"))
+    ends = {"links": len(recorder.question.network.links), "flows": len(recorder.question.flows)}
+    ends["servers"] = len(recorder.question.network.servers)
+    host = {
+        "tick": 1, "at_secs": 0.1, "drops": {}, "host": {"cpu": 0.5}, "events": [],
+        **{part: {column.name: [0] * 2 * size for column in COLUMNS if column.part == part} for part, size in ends.items()},
+    }  # fmt: skip
+    other = {**host, "servers": {**host["servers"], "novel": [0, 5, 2]}}
+    frame = merging.merged([[{**host, "servers": {**host["servers"], "novel": [0, 7, 0]}}, other], [other]], [0, 0])
+    payload: Json = {**recorder.payload(recorder.take(frame)[0], 0.1, "settling")}
+    assert payload["novel_rows"] == [[1, 17], [2, 4]]
+    assert "retransmits" not in payload

@@ -2,8 +2,8 @@
 //!
 //! | file | job |
 //! |---|---|
-//! | `column.rs` | what a column declares: its unit, and how its values merge |
-//! | `tick.rs` | the columns of a fabric's tick |
+//! | `column.rs` | what a column declares: its unit, how its values merge, and what the page gets |
+//! | `tick.rs` | the columns of a fabric's tick, and the reports of nodes that they come from |
 //! | `python.rs` | the same as `backend/cubeyard/contract/tick.py` |
 //!
 //! `cargo run -p cubeyard-contract` writes the generated files; a test compares them.
@@ -15,4 +15,4 @@ mod column;
 pub mod python;
 pub mod tick;
 
-pub use column::{Column, Merge, Unit};
+pub use column::{Column, Merge, Over, Shown, Unit};

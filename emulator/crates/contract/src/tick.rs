@@ -1,7 +1,13 @@
-//! The columns of a tick, ten a second. Rows have the order of the run's links, servers and flows.
+//! The columns of a tick, ten a second, and the reports of nodes that they come from. Rows have the
+//! order of the run's links, servers and flows.
 //!
-//! A column declares how it merges and its unit; all readers take both from here. A new number needs
-//! its line here and the code that counts it.
+//! A column declares its unit and how it merges, and whether a run's frames have its rows; all
+//! readers take this from here. A new number needs its line here, the code that counts it, and the
+//! chart that draws it.
+
+use std::net::Ipv4Addr;
+
+use serde::{Deserialize, Serialize};
 
 use crate::Column;
 
@@ -16,9 +22,9 @@ part! {
         /// every link from b to a.
         packets: Vec<u64> = Sum Packets,
         /// Packets dropped at full queues or by faults, in the same order.
-        drops: Vec<u64> = Sum Packets,
+        drops: Vec<u64> = Sum Packets => "link_drops" Sum "Packets dropped by a full queue or a fault.",
         /// Bytes waiting now, in the same order.
-        queue: Vec<u64> = Latest Bytes,
+        queue: Vec<u64> = Latest Bytes => "queues" Longest "Bytes that wait at a link's ends.",
     }
 }
 
@@ -40,8 +46,58 @@ part! {
         /// Bytes received at the destination.
         bytes: Vec<u64> = Sum Bytes,
         /// Retransmitted segments.
-        retransmits: Vec<u64> = Sum Packets,
+        retransmits: Vec<u64> = Sum Packets => "retransmits" Sum "By row of the flow.",
     }
+}
+
+/// Which end of a flow is here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// The flow starts here.
+    Send,
+    /// The flow ends here.
+    Receive,
+}
+
+/// A flow's end so far, as its node reports.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FlowRow {
+    /// The flow's number in the run.
+    pub id: u32,
+    /// The end of the flow that this node is.
+    pub role: Role,
+    /// Bytes received (goodput) or sent so far.
+    pub bytes: u64,
+    /// TCP senders: segments sent again so far.
+    pub retransmits: u64,
+    /// UDP receivers: datagrams that did not arrive so far.
+    pub lost: u64,
+    /// Senders: the port that they send from, as soon as they have one.
+    #[serde(default)]
+    pub source_port: Option<u16>,
+    /// MPTCP senders: the current subflows of the connection.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub subflows: Vec<SubflowRow>,
+    /// Whether it has ended.
+    pub done: bool,
+    /// Why, unless it carried everything.
+    pub reason: Option<String>,
+}
+
+/// A subflow of an MPTCP connection, as its sender counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SubflowRow {
+    /// The addresses that it is from and to.
+    pub ips: [Ipv4Addr; 2],
+    /// The port that it is sent from.
+    pub source_port: u16,
+    /// Bytes that have arrived.
+    pub bytes: u64,
+    /// Number of segments sent again.
+    pub retransmits: u64,
 }
 
 part! {

@@ -6,9 +6,11 @@
 //! |---|---|
 //! | `to_node.rs` | messages of the fabric |
 //! | `to_fabric.rs` | messages of a node |
-//! | `workload.rs` | flows: orders to a node, and its reports |
+//! | `workload.rs` | flows: orders to a node |
 //! | `exchange.rs` | requests and responses: orders to both ends, and the buckets of latencies |
 //! | `limits.rs` | every limit of both directions |
+//!
+//! Reports of flows and latencies, whose numbers go into ticks, are in `cubeyard_contract::tick`.
 //!
 //! All messages are typed: the receiver rejects unknown fields and kinds. Sockets, and the calls
 //! that other programs make to the fabric, are elsewhere.
@@ -19,11 +21,11 @@ mod to_fabric;
 mod to_node;
 mod workload;
 
-pub use cubeyard_contract::tick::Latencies;
+pub use cubeyard_contract::tick::{FlowRow, Latencies, Role, SubflowRow};
 pub use exchange::{Asking, Exchange, HEAD_BYTES, bucket, bucket_nanos};
 pub use to_fabric::{ToFabric, TrafficCounts};
 pub use to_node::{Configure, FlowRate, ToNode};
-pub use workload::{FlowOrder, FlowRow, Role, SubflowRow, Transport, split_orders};
+pub use workload::{FlowOrder, Transport, split_orders};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;

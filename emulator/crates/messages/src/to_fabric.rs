@@ -2,13 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use cubeyard_contract::tick::Latencies;
+use cubeyard_contract::tick::{FlowRow, Latencies};
 use cubeyard_dataplane::event::Event;
 use cubeyard_dataplane::inspection::Inspection;
 use cubeyard_dataplane::tables::{HexBytes, TableUpdate};
 use serde::{Deserialize, Serialize};
-
-use crate::workload::FlowRow;
 
 /// A message of a node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

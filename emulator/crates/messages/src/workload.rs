@@ -1,21 +1,12 @@
-//! Flows of the workload: the orders to a node, and its reports.
+//! Flows of the workload: the orders to a node.
 
 use std::net::Ipv4Addr;
 
+use cubeyard_contract::tick::Role;
 use serde::{Deserialize, Serialize};
 
 use crate::exchange::Exchange;
 use crate::limits::ORDER_BYTES;
-
-/// Which end of a flow is here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Role {
-    /// The flow starts here.
-    Send,
-    /// The flow ends here.
-    Receive,
-}
 
 /// Transport of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -68,46 +59,6 @@ pub struct FlowOrder {
     /// Requests that the other end answers, instead of one stream of bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exchange: Option<Exchange>,
-}
-
-/// A flow's end so far.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct FlowRow {
-    /// The flow's number in the run.
-    pub id: u32,
-    /// The end of the flow that this node is.
-    pub role: Role,
-    /// Bytes received (goodput) or sent so far.
-    pub bytes: u64,
-    /// TCP senders: segments sent again so far.
-    pub retransmits: u64,
-    /// UDP receivers: datagrams that did not arrive so far.
-    pub lost: u64,
-    /// Senders: the port that they send from, as soon as they have one.
-    #[serde(default)]
-    pub source_port: Option<u16>,
-    /// MPTCP senders: the current subflows of the connection.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub subflows: Vec<SubflowRow>,
-    /// Whether it has ended.
-    pub done: bool,
-    /// Why, unless it carried everything.
-    pub reason: Option<String>,
-}
-
-/// A subflow of an MPTCP connection, as its sender counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SubflowRow {
-    /// The addresses that it is from and to.
-    pub ips: [Ipv4Addr; 2],
-    /// The port that it is sent from.
-    pub source_port: u16,
-    /// Bytes that have arrived.
-    pub bytes: u64,
-    /// Number of segments sent again.
-    pub retransmits: u64,
 }
 
 /// Flow orders in lists that each fit a datagram: at most [`ORDER_BYTES`] a list, unless one order

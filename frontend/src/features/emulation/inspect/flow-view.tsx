@@ -45,7 +45,7 @@ export function FlowView({ session, network, tick, at, row, onSelect }: Inspecto
   const routes = session.routes.get(row) ?? [];
   const now = routeAt(session, row, at);
   const predicted = network.frame.flows.path?.[row];
-  const retransmits = tick?.retransmits.find(([flow]) => flow === row)?.[1] ?? 0;
+  const retransmits = tick?.rows.retransmits?.find(([flow]) => flow === row)?.[1] ?? 0;
   return (
     <>
       <Facts

@@ -96,7 +96,7 @@ function sentUntil(history: readonly Tick[], row: number, at: number): [Sent, Se
   ];
   for (const tick of history) {
     if (tick.at > at) break;
-    const [, ...drops] = tick.linkDrops.find(([link]) => link === row) ?? [row, 0, 0];
+    const [, ...drops] = tick.rows.link_drops?.find(([link]) => link === row) ?? [row, 0, 0];
     sums.forEach((sum, way) => {
       sum.bytes += (way === 0 ? tick.ab : tick.ba)[row]!;
       sum.packets += (way === 0 ? tick.abPackets : tick.baPackets)?.[row] ?? 0;
@@ -111,8 +111,9 @@ export function LinkView(props: InspectorProps & { row: number }) {
   const linkName = itemName(network, { kind: "link", row });
   const [a, b] = [network.a[row]!, network.b[row]!];
   const sums = useMemo(() => sentUntil(session.history, row, at), [session.history, row, at]);
-  const now = (rows: Tick["queues"] | undefined) => rows?.find(([link]) => link === row)?.slice(1) ?? [];
-  const [queues, drops] = [now(tick?.queues), now(tick?.linkDrops)];
+  const now = (name: "queues" | "link_drops") =>
+    tick?.rows[name]?.find(([link]) => link === row)?.slice(1) ?? [];
+  const [queues, drops] = [now("queues"), now("link_drops")];
   const packets = [tick?.abPackets?.[row], tick?.baPackets?.[row]];
   const end = (node: number) => (
     <button type="button" className={common.link} onClick={() => onSelect(itemOfNode(network, node))}>

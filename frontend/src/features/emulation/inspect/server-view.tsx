@@ -23,7 +23,7 @@ const ServerTerminal = lazy(() => import("./terminal"));
 
 export function ServerView(props: InspectorProps & { row: number }) {
   const { network, tick, row, liveRun } = props;
-  const retransmits = (tick?.retransmits ?? [])
+  const retransmits = (tick?.rows.retransmits ?? [])
     .filter(([flow]) => network.flowSource[flow] === row)
     .reduce((sum, [, count]) => sum + count, 0);
   const host = hostOf(network, row);

@@ -31,9 +31,15 @@ export type ReportedFault = Schemas["ReportedFault"];
 export type SessionEvent = NonNullable<TickFrame["events"]>[number];
 export type TickPhase = TickFrame["phase"];
 
-type Pairs = NonNullable<TickFrame["retransmits"]>;
-/** Values of links: from a to b, and from b to a. */
-type BothWays = NonNullable<TickFrame["queues"]>;
+/** The columns of which a tick has only the rows with a value, as the contract declares them. */
+type RowColumn = {
+  [Name in keyof TickFrame]-?: NonNullable<TickFrame[Name]> extends number[][] ? Name : never;
+}[keyof TickFrame];
+/**
+ * `[row, value]`, for links `[row, value from a to b, value from b to a]`. Subflows of MPTCP have
+ * the row `SUBFLOWS` times that of the flow plus the subflow.
+ */
+type Rows = Readonly<Pick<TickFrame, RowColumn>>;
 
 /**
  * A tick, or a second of ticks, as it is stored. Bytes are since the previous one, unless stated
@@ -63,13 +69,9 @@ export interface Tick {
   goodput: number;
   abt: number;
   cpu: number;
-  retransmits: Pairs;
-  linkDrops: BothWays;
-  queues: BothWays;
+  rows: Rows;
   /** Latency of the answered requests; null without any. */
   latency: Latency | null;
-  /** Bytes of MPTCP's subflows, by `SUBFLOWS` times the row of the flow plus the subflow. */
-  subflows: Pairs;
   drops: Readonly<Record<string, number>>;
   counts: Readonly<Record<string, number>>;
 }
@@ -77,8 +79,6 @@ export interface Tick {
 /** The most subflows of a connection, by which ticks number them. */
 export const SUBFLOWS = 9;
 
-const NO_PAIRS: Pairs = [];
-const NO_LINKS: BothWays = [];
 const NOTHING: Readonly<Record<string, number>> = {};
 /** The length of a tick without a predecessor, by the fabric's clock. */
 const TICK_SECS = 0.1;
@@ -110,6 +110,8 @@ export function keptTick(
   { secs, ticks }: { secs: number; ticks: number },
   unitBytes: number,
 ): Tick {
+  // Events and routes are stored by the session.
+  const { links, servers, flows, latencies, drops, counts, events, routes, ...rows } = frame;
   const bytes = (column: number[]) => Uint32Array.from(column, (units) => units * unitBytes);
   return {
     id,
@@ -117,23 +119,20 @@ export function keptTick(
     secs,
     missingSecs: missingSecsOf(secs, ticks),
     phase: frame.phase,
-    ab: bytes(frame.links.ab),
-    ba: bytes(frame.links.ba),
-    abPackets: frame.links.ab_packets ? Uint32Array.from(frame.links.ab_packets) : null,
-    baPackets: frame.links.ba_packets ? Uint32Array.from(frame.links.ba_packets) : null,
-    received: bytes(frame.servers.received),
-    relayed: bytes(frame.servers.relayed),
-    serverCpu: Float32Array.from(frame.servers.cpu),
-    flows: frame.flows ? bytes(frame.flows.bytes) : null,
+    ab: bytes(links.ab),
+    ba: bytes(links.ba),
+    abPackets: links.ab_packets ? Uint32Array.from(links.ab_packets) : null,
+    baPackets: links.ba_packets ? Uint32Array.from(links.ba_packets) : null,
+    received: bytes(servers.received),
+    relayed: bytes(servers.relayed),
+    serverCpu: Float32Array.from(servers.cpu),
+    flows: flows ? bytes(flows.bytes) : null,
     goodput: frame.goodput_bits_per_sec,
     abt: frame.abt_bits_per_sec,
     cpu: frame.cpu,
-    retransmits: frame.retransmits ?? NO_PAIRS,
-    linkDrops: frame.link_drops ?? NO_LINKS,
-    latency: latencyOf(frame.latencies),
-    queues: frame.queues ?? NO_LINKS,
-    subflows: frame.subflows ?? NO_PAIRS,
-    drops: frame.drops ?? NOTHING,
-    counts: frame.counts ?? NOTHING,
+    rows,
+    latency: latencyOf(latencies),
+    drops: drops ?? NOTHING,
+    counts: counts ?? NOTHING,
   };
 }

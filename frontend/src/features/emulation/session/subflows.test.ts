@@ -50,7 +50,8 @@ test("subflows are those of the flow, up or down as they were told last", () => 
   expect(at(6)[1]).toEqual([1, [0, 2, 1], null]);
 });
 
-const tickAt = (at: number, subflows: [number, number][]) => ({ at, secs: 0.1, subflows }) as unknown as Tick;
+const tickAt = (at: number, subflows: [number, number][]) =>
+  ({ at, secs: 0.1, rows: { subflows } }) as unknown as Tick;
 /**
  * Three seconds of ticks in which a flow's one subflow carries 1,000 bytes per second, reported at
  * these ticks.

@@ -57,7 +57,7 @@ export function subflowRates(history: readonly Tick[], flow: number, at: number)
   let latest: number | null = null;
   for (let index = lastIndexAt(history, at); index >= 0; index -= 1) {
     const tick = history[index]!;
-    const rows = tick.subflows.filter(([row]) => Math.floor(row / SUBFLOWS) === flow);
+    const rows = (tick.rows.subflows ?? []).filter(([row]) => Math.floor(row / SUBFLOWS) === flow);
     // Nine tenths of the interval, because reports arrive only as exactly as ticks.
     if (latest !== null && secs - latest >= REPORT_SECS * 0.9 && rows.length > 0)
       return ratesOf(bytes, secs - latest);
