@@ -105,6 +105,18 @@ class BuiltPlan:
         """The rate of those cables in Gb/s."""
         return self.raw.cable_gbps(start, stop)
 
+    @property
+    def addresses(self) -> np.ndarray:
+        """The IPv4 address of each device, as a number."""
+        return self.raw.addresses()
+
+    @property
+    def networks(self) -> Json:
+        """The networks of those addresses:
+        `{servers, switches, gateways: {network: address}, dns, domain}`; a network without devices
+        is None."""
+        return orjson.loads(self.raw.networks_json())
+
     def host_routes(self) -> Json:
         """Static routes that let any two servers talk, for labs: `{bridges, routes}`.
 

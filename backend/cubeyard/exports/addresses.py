@@ -1,20 +1,20 @@
 """Addresses by host name: a hosts file, and static leases for dnsmasq and Kea.
 
-The addresses are those of the lab file and of emulations: 10.0.0.1 for the first server, 172.16.0.1
-for the first switch. A plan contains no MAC addresses. dnsmasq identifies a machine by the host
-name that it sends. Kea identifies it by the switch and port that the relay agent reports (option
-82, circuit id), which the plan contains, or by the host name as its client id.
+The addresses, networks, gateway, DNS servers and domain are those of the plan's `site.addresses`;
+by default 10.0.0.1 is the first server, 172.16.0.1 the first switch. A plan contains no MAC
+addresses. dnsmasq identifies a machine by the host name that it sends. Kea identifies it by the
+switch and port that the relay agent reports (option 82, circuit id), which the plan contains, or by
+the host name as its client id.
 """
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Iterator
+from ipaddress import IPv4Network
 from typing import Any
 
 import orjson
 
-from cubeyard.exports.clab import address
 from cubeyard.exports.formats import Progress
 from cubeyard.exports.interfaces import interfaces
 from cubeyard.exports.tables import PlanTables, provenance
@@ -40,41 +40,47 @@ def _by_pieces(lines: Iterator[str]) -> Iterator[bytes]:
     yield "".join(piece).encode()
 
 
-def network(tables: PlanTables, kind: int) -> ipaddress.IPv4Network | None:
-    """The smallest network that holds the addresses of the servers (kind 0) or switches (1), at
-    least a /24; None if there are none."""
-    members = [device for device, item in enumerate(tables.device_kind) if bool(item) == bool(kind)]
-    if not members:
-        return None
-    # One address after the last is reserved for broadcasts.
-    bits = max(8, (len(members) + 1).bit_length())
-    return ipaddress.IPv4Network((int(address(tables, members[0])) & ~((1 << bits) - 1), 32 - bits))
+def _networks(plan: PlanView) -> Iterator[tuple[bool, IPv4Network, str | None]]:
+    """Whether it is the switches' network, the network and its gateway; for those with devices."""
+    networks = plan.networks
+    for is_switches, text in ((False, networks["servers"]), (True, networks["switches"])):
+        if text is not None:
+            yield is_switches, IPv4Network(text), networks["gateways"].get(text)
 
 
 def hosts_file(plan: PlanView, progress: Progress) -> Iterator[bytes]:
-    """`/etc/hosts`: address and host name of every device, followed by the paper's name as a
-    comment."""
+    """`/etc/hosts`: address and host name of every device, with its domain first if there is one,
+    and the paper's name as a comment."""
     tables = PlanTables(plan)
+    domain = plan.networks["domain"]
     yield f"# {_line(plan.name)}\n# {_line(provenance(plan))}\n".encode()
-    names = tables.paper_names
-    yield from _by_pieces(f"{address(tables, i)}\t{host}\t# {_line(names[i])}\n" for i, host in enumerate(tables.hosts))
+    rows = zip(tables.addresses, tables.hosts, tables.paper_names, strict=True)
+    yield from _by_pieces(
+        f"{address}\t{f'{host}.{domain} ' if domain else ''}{host}\t# {_line(name)}\n" for address, host, name in rows
+    )
     progress(1.0, "hosts")
 
 
 def dnsmasq_file(plan: PlanView, progress: Progress) -> Iterator[bytes]:
     """dnsmasq's configuration: DNS records of every device, and a lease for each host name."""
-    tables = PlanTables(plan)
+    tables, networks = PlanTables(plan), plan.networks
     head = [f"# {_line(plan.name)}", f"# {_line(provenance(plan))}"]
-    example = f"dhcp-host=02:00:00:00:00:01,{tables.hosts[0]},{address(tables, 0)}"
+    example = f"dhcp-host=02:00:00:00:00:01,{tables.hosts[0]},{tables.addresses[0]}"
     head.append(f"# To recognise a machine by its MAC address, write the address in front: {example}")
-    for kind in (0, 1):
-        net = network(tables, kind)
-        if net is not None:
-            head.append(f"dhcp-range={net.network_address},static,{net.netmask},{LEASE_SECS}")
+    domain = networks["domain"]
+    if domain:
+        head.append(f"domain={domain}")
+    if networks["dns"]:
+        head.append(f"dhcp-option=option:dns-server,{','.join(networks['dns'])}")
+    for _, net, gateway in _networks(plan):
+        tag = "set:routed," if gateway else ""
+        head.append(f"dhcp-range={tag}{net.network_address},static,{net.netmask},{LEASE_SECS}")
+        if gateway:
+            head.append(f"dhcp-option=tag:routed,option:router,{gateway}")
     yield ("\n".join(head) + "\n").encode()
     yield from _by_pieces(
-        f"dhcp-host={host},{address(tables, i)}\nhost-record={host},{address(tables, i)}\n"
-        for i, host in enumerate(tables.hosts)
+        f"dhcp-host={host},{address}\nhost-record={host},{f'{host}.{domain},' if domain else ''}{address}\n"
+        for host, address in zip(tables.hosts, tables.addresses, strict=True)
     )
     progress(1.0, "leases")
 
@@ -101,7 +107,7 @@ def kea_document(plan: PlanView, progress: Progress) -> Iterator[bytes]:
     device's data from the plan as its user context."""
     tables = PlanTables(plan)
     circuits = circuit_ids(tables)
-    head = {
+    head: dict[str, Any] = {
         "interfaces-config": {"interfaces": ["*"]},
         "lease-database": {"type": "memfile"},
         "valid-lifetime": LEASE_SECS,
@@ -110,16 +116,19 @@ def kea_document(plan: PlanView, progress: Progress) -> Iterator[bytes]:
         "reservations-in-subnet": True,
         "user-context": {"plan": plain(plan.name), "provenance": provenance(plan)},
     }
+    options = (("domain-name-servers", ", ".join(plan.networks["dns"])), ("domain-name", plan.networks["domain"]))
+    if any(data for _, data in options):
+        head["option-data"] = [{"name": name, "data": data} for name, data in options if data]
     yield b'{"Dhcp4":' + orjson.dumps(head)[:-1] + b',"subnet4":['
     first = True
-    for kind in (0, 1):
-        net = network(tables, kind)
-        if net is None:
-            continue
-        subnet = {"id": kind + 1, "subnet": str(net), "user-context": {"devices": "switches" if kind else "servers"}}
+    for is_switches, net, gateway in _networks(plan):
+        subnet: dict[str, Any] = {"id": is_switches + 1, "subnet": str(net)}
+        subnet["user-context"] = {"devices": "switches" if is_switches else "servers"}
+        if gateway:
+            subnet["option-data"] = [{"name": "routers", "data": gateway}]
         yield (b"" if first else b",") + orjson.dumps(subnet)[:-1] + b',"reservations":['
         first = False
-        members = [i for i, item in enumerate(tables.device_kind) if bool(item) == bool(kind)]
+        members = [i for i, kind in enumerate(tables.device_kind) if bool(kind) == is_switches]
         for start in range(0, len(members), _DEVICES_PER_PIECE):
             rows = [_reservation(tables, circuits, i) for i in members[start : start + _DEVICES_PER_PIECE]]
             yield (b"," if start else b"") + orjson.dumps(rows)[1:-1]
@@ -133,4 +142,4 @@ def _reservation(tables: PlanTables, circuits: dict[int, str], device: int) -> d
     # Kea uses text in single quotes as raw bytes.
     identifier = {"client-id": f"'{host}'"} if circuit is None else {"circuit-id": f"'{circuit}'"}
     context = {"location": tables.locations[device], "paper-name": tables.paper_names[device]}
-    return identifier | {"ip-address": str(address(tables, device)), "hostname": host, "user-context": context}
+    return identifier | {"ip-address": str(tables.addresses[device]), "hostname": host, "user-context": context}

@@ -2,10 +2,10 @@
 image.
 
 In the started lab any two servers can reach each other, without a routing protocol. Every device
-has one address, on its loopback: 10.0.0.1 for the first server, 172.16.0.1 for the first switch;
-links have none (they are unnumbered), and a next hop is the neighbour's loopback. Where servers
-relay (BCube, DCell, torus), switches are bridges and servers forward. Elsewhere switches are
-routers: as bridges they would forward every broadcast in loops for ever.
+has one address, on its loopback: by default 10.0.0.1 for the first server, 172.16.0.1 for the first
+switch; links have none (they are unnumbered), and a next hop is the neighbour's loopback. Where
+servers relay (BCube, DCell, torus), switches are bridges and servers forward. Elsewhere switches
+are routers: as bridges they would forward every broadcast in loops for ever.
 
 A device has no management network (`network-mode: none`), because the plan's first server port is
 called `eth0` and containerlab would otherwise take that name.
@@ -30,7 +30,6 @@ RATE_COLUMNS = ("cable", "a_node", "a_interface", "a_paper_name", "a_port", "b_n
 MAX_ROUTED_SERVERS = 512
 """Larger labs have no routes: their containers do not fit on a single machine, and the file would
 be too long. [ours]"""
-_SERVERS, _SWITCHES = ipaddress.IPv4Address("10.0.0.1"), ipaddress.IPv4Address("172.16.0.1")
 _ITEMS_PER_PIECE = 1_000
 _ROUTES_PER_COMMAND = 200
 """A word of a command can have at most 128 KiB, and a route with eight next hops has 500 bytes."""
@@ -49,13 +48,6 @@ _SYSCTLS = {
 def lab_name(plan: PlanView) -> str:
     """The lab's name, which containerlab puts into the name of every container."""
     return slug(plan.name, "cubeyard")[:40].rstrip("-")
-
-
-def address(tables: PlanTables, device: int) -> ipaddress.IPv4Address:
-    """The loopback address of a device; devices are numbered servers first."""
-    if not tables.device_kind[device]:
-        return _SERVERS + device
-    return _SWITCHES + (device - tables.device_kind.index(1))
 
 
 def _comment(text: str) -> str:
@@ -91,7 +83,7 @@ class _Lab:
             bridge += "" if self.bridges and self.routed else " stp_state 1"
             up = [f"ip link set dev {port} master fabric up" for port in ports]
             return [" && ".join([bridge, "ip link set dev fabric up", *up])]
-        own = address(self.tables, device)
+        own = self.tables.addresses[device]
         up = [f"ip address add {own}/32 dev lo", *(f"ip link set dev {port} up" for port in ports)]
         lines = self._routes_of(device, own) if self.routed else []
         batches = [lines[start : start + _ROUTES_PER_COMMAND] for start in range(0, len(lines), _ROUTES_PER_COMMAND)]
@@ -101,10 +93,11 @@ class _Lab:
         """The routes of a device, one line for `ip -batch` each, with the newline escaped for
         `printf`."""
         lines: list[str] = []
+        addresses = self.tables.addresses
         for first, last, hops in self._routes[device]:
-            ways = [f"via {address(self.tables, via)} dev {self._end(device, link)} onlink" for link, via in hops]
+            ways = [f"via {addresses[via]} dev {self._end(device, link)} onlink" for link, via in hops]
             way = ways[0] if len(ways) == 1 else " ".join(f"nexthop {item}" for item in ways)
-            networks = ipaddress.summarize_address_range(_SERVERS + first, _SERVERS + last)
+            networks = ipaddress.summarize_address_range(addresses[first], addresses[last])
             lines += [f"route add {network} src {own} {way}\\n" for network in networks]
         return lines
 
@@ -143,7 +136,7 @@ def topology_file(plan: PlanView, progress: Progress) -> Iterator[bytes]:
         if tables.device_kind[i]:
             pieces.append(f"        level: {yaml(str(tables.device_level[i]))}\n")
         if lab.routed and not (lab.bridges and tables.device_kind[i]):
-            pieces.append(f"        address: {yaml(str(address(tables, i)))}\n")
+            pieces.append(f"        address: {yaml(str(tables.addresses[i]))}\n")
         pieces.append("      exec:\n" + "".join(f"        - sh -c '{command}'\n" for command in lab.commands(i)))
         if i % _ITEMS_PER_PIECE == 0:
             yield "".join(pieces).encode()

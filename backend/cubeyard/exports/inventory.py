@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from cubeyard.exports.clab import address
 from cubeyard.exports.formats import Progress
 from cubeyard.exports.hostlist import hostlist
 from cubeyard.exports.tables import PlanTables, provenance
@@ -39,7 +38,7 @@ def ansible_inventory(plan: PlanView, progress: Progress) -> Iterator[bytes]:
             f"    {yaml(tables.hosts[i])}:\n"
             f"      rack: {yaml(tables.rack_names[tables.device_rack[i]])}\n      unit: {tables.device_unit[i]}\n"
             f"      slot: {yaml(tables.letters[i])}\n      paper_name: {yaml(tables.device_names[i])}\n"
-            f"      part: {yaml(tables.part_sku(tables.device_part[i]))}\n      address: {yaml(str(address(tables, i)))}\n"
+            f"      part: {yaml(tables.part_sku(tables.device_part[i]))}\n      address: {yaml(str(tables.addresses[i]))}\n"
             for i in range(start, min(start + _DEVICES_PER_PIECE, len(tables.hosts)))
         ]
         yield "".join(pieces).encode()

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from ipaddress import IPv4Address
 from typing import TYPE_CHECKING, Any
 
 from cubeyard.exports.text import plain
@@ -81,6 +82,11 @@ class PlanTables:
         self.device_part: list[int] = devices["part"]
         self.rack_names: list[str] = [plain(name) for name in plan.scene["racks"]["name"]]
         self.parts: list[dict[str, Any]] = plan.parts
+
+    @cached_property
+    def addresses(self) -> list[IPv4Address]:
+        """The address of each device in files that configure networks."""
+        return [IPv4Address(address) for address in self.plan.addresses]
 
     @cached_property
     def letters(self) -> list[str]:

@@ -60,6 +60,10 @@ class PlanView:
     sources."""
     routes: list[str] = field(default_factory=list)
     colours: list[str] = field(default_factory=list)
+    addresses: list[int] = field(default_factory=list)
+    """The IPv4 address of each device."""
+    networks: Document = field(default_factory=dict)
+    """The networks of the addresses, as `BuiltPlan.networks` has them."""
     pdu: Document | None = None
     """The price book's PDU, a part like those of `parts`; None if the book has none."""
     host_routes: Callable[[], Document] = dict
@@ -91,6 +95,8 @@ class PlanView:
             parts=plan.parts,
             routes=list(plan.cable_tables["routes"]),
             colours=list(plan.cable_tables["colours"]),
+            addresses=plan.addresses.tolist(),
+            networks=plan.networks,
             pdu=plan.pdu,
             host_routes=plan.host_routes,
             port_names=plan.raw.port_names,

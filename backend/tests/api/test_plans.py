@@ -82,6 +82,20 @@ def test_an_impossible_plan_is_refused_with_findings(client: TestClient) -> None
     assert any(finding["fix"] for finding in problem["findings"]), "the nearest valid values come as a fix"
 
 
+def test_networks_of_addresses_that_do_not_fit_come_with_a_fix_that_does(client: TestClient) -> None:
+    spec: Json = {"topology": SMALL, "site": {"addresses": {"servers": "10.20.0.0/28", "gateway": "10.20.0.1"}}}
+    refused = client.post("/api/v1/plans", json={"name": "Yard", "spec": spec})
+    assert refused.status_code == 422
+    (finding,) = refused.json()["findings"]
+    assert (finding["where"], finding["value"], finding["limit"]) == ("site.addresses.servers", "10.20.0.0/28", "/27")
+    spec["site"]["addresses"] |= finding["fix"]["site"]["addresses"]
+    plan = create(client, spec=spec)
+    assert plan["spec"]["site"]["addresses"] == {"servers": "10.20.0.0/27", "gateway": "10.20.0.1"}
+    hosts = client.get(f"/api/v1/plans/{plan['id']}/exports/hosts").text
+    assert "10.20.0.2\t" in hosts
+    assert "10.20.0.1\t" not in hosts
+
+
 def test_a_plan_too_large_is_refused_at_once_with_an_estimate(client: TestClient) -> None:
     answer = client.post("/api/v1/plans/preview", json={"spec": {"family": "dcell", "n": 6, "k": 3}})
     assert answer.status_code == 422

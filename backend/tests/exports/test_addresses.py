@@ -16,7 +16,9 @@ from typing import Any
 import pytest
 import yaml
 from hypothesis import HealthCheck, given, settings
+from typer.testing import CliRunner
 
+from cubeyard.cli.command import app as program
 from cubeyard.engine import Engine
 from cubeyard.exports import render
 from cubeyard.plans.view import PlanView
@@ -32,7 +34,8 @@ def read_hosts(data: bytes) -> dict[str, str]:
     for line in data.decode().splitlines():
         words = line.partition("#")[0].split()
         if words:
-            address, name = words
+            address, name = words[0], words[-1]
+            assert words[1].partition(".")[0] == name
             assert name not in result
             result[name] = str(ipaddress.ip_address(address))
     return result
@@ -48,13 +51,16 @@ def read_dnsmasq(data: bytes) -> tuple[dict[str, str], dict[str, str], list[ipad
             continue
         key, _, value = line.partition("=")
         words = value.split(",")
+        if key in ("domain", "dhcp-option"):
+            continue
         if key == "dhcp-range":
+            words = [word for word in words if not word.startswith("set:")]
             assert words[1] == "static"
             networks.append(ipaddress.IPv4Network(f"{words[0]}/{words[2]}"))
         else:
             into = {"dhcp-host": leases, "host-record": records}[key]
             assert words[0] not in into
-            into[words[0]] = words[1]
+            into[words[0]] = words[-1]
     return leases, records, networks
 
 
@@ -124,6 +130,69 @@ def test_the_addresses_are_those_of_the_lab(rendered: Callable[[str, str], bytes
     )
 
 
+SITE = {
+    "servers": "10.20.0.0/26", "switches": "10.21.0.0/27", "gateway": "10.20.0.1",
+    "dns": ["192.0.2.53", "192.0.2.54"], "domain": "dc1.example.org",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def addressed(engine: Engine) -> PlanView:
+    """A plan with its own networks; servers are behind a gateway, switches are not."""
+    topology = {"family": "fat_tree", "ports": 4, "layers": 3}
+    return plans.compute(engine, {"topology": topology, "site": {"addresses": SITE}}, "current-2026")
+
+
+def test_every_file_has_the_sites_addresses(addressed: PlanView) -> None:
+    check(addressed)
+    files = {name: b"".join(render(name, addressed)) for name in ("hosts", "dnsmasq", "kea", "ansible", "containerlab")}
+    hosts = read_hosts(files["hosts"])
+    first, switch = addressed.host_names[0], addressed.host_names[16]
+    assert (hosts[first], hosts[switch]) == ("10.20.0.2", "10.21.0.1"), "the gateway's address belongs to no server"
+    assert f"10.20.0.2\t{first}.dc1.example.org {first}\t" in files["hosts"].decode()
+
+    dnsmasq = files["dnsmasq"].decode().splitlines()
+    assert [line for line in dnsmasq if line.startswith(("domain=", "dhcp-range=", "dhcp-option="))] == [
+        "domain=dc1.example.org",
+        "dhcp-option=option:dns-server,192.0.2.53,192.0.2.54",
+        "dhcp-range=set:routed,10.20.0.0,static,255.255.255.192,86400",
+        "dhcp-option=tag:routed,option:router,10.20.0.1",
+        "dhcp-range=10.21.0.0,static,255.255.255.224,86400",
+    ]
+    assert f"host-record={first},{first}.dc1.example.org,10.20.0.2" in dnsmasq
+
+    kea = json.loads(files["kea"])["Dhcp4"]
+    assert kea["option-data"] == [
+        {"name": "domain-name-servers", "data": "192.0.2.53, 192.0.2.54"},
+        {"name": "domain-name", "data": "dc1.example.org"},
+    ]
+    servers, switches = kea["subnet4"]
+    assert (servers["subnet"], switches["subnet"]) == ("10.20.0.0/26", "10.21.0.0/27")
+    assert servers["option-data"] == [{"name": "routers", "data": "10.20.0.1"}]
+    assert "option-data" not in switches
+
+    inventory = yaml.load(files["ansible"], yaml.CSafeLoader)["all"]["hosts"]
+    assert {name: item["address"] for name, item in inventory.items()} == hosts
+    nodes = yaml.load(files["containerlab"], yaml.CSafeLoader)["topology"]["nodes"]
+    assert {name: node["labels"]["address"] for name, node in nodes.items()} == hosts
+    routes = re.findall(r"route add (\S+) src", " ".join(nodes[switch]["exec"]))
+    assert routes
+    assert all(ipaddress.IPv4Network(route).subnet_of(ipaddress.IPv4Network("10.20.0.0/26")) for route in routes)
+    whole = b"".join(files.values())
+    assert b"10.0.0." not in whole
+    assert b"172.16." not in whole
+
+
+def test_a_network_that_is_too_small_is_refused_with_its_field_and_the_fix(tmp_path: Path) -> None:
+    spec = {"topology": {"family": "bcube", "n": 4, "k": 1}, "site": {"addresses": {"servers": "10.20.0.0/28"}}}
+    (tmp_path / "plan.json").write_text(json.dumps(spec))
+    done = CliRunner().invoke(program, ["export", "--spec", str(tmp_path / "plan.json"), "--format", "kea"])
+    assert done.exit_code == 2
+    words = " ".join(done.output.split())
+    assert "site.addresses.servers is 10.20.0.0/28, with 14 addresses; the plan has 16 servers" in words
+    assert "10.20.0.0/27" in words
+
+
 def test_a_network_that_is_just_full_gets_a_larger_one(engine: Engine) -> None:
     for servers, prefix in ((254, 24), (255, 23)):
         plan = plans.compute(engine, {"family": "tree", "edge_ports": 48, "servers": servers}, "current-2026")
@@ -142,9 +211,12 @@ def test_a_hostile_name_stays_in_its_comment(hostile: PlanView) -> None:
 
 
 @pytest.mark.skipif(shutil.which("dnsmasq") is None, reason="needs dnsmasq")
-@pytest.mark.parametrize("name", ["dcell", "torus", "paper"])
-def test_dnsmasq_takes_its_file(name: str, tmp_path: Path, rendered: Callable[[str, str], bytes]) -> None:
-    (tmp_path / "dnsmasq.conf").write_bytes(rendered("dnsmasq", name))
+@pytest.mark.parametrize("name", ["dcell", "torus", "paper", "addressed"])
+def test_dnsmasq_takes_its_file(
+    name: str, tmp_path: Path, plan: Callable[[str], PlanView], addressed: PlanView
+) -> None:
+    view = addressed if name == "addressed" else plan(name)
+    (tmp_path / "dnsmasq.conf").write_bytes(b"".join(render("dnsmasq", view)))
     done = subprocess.run(
         ["dnsmasq", "--test", "-C", str(tmp_path / "dnsmasq.conf")], capture_output=True, text=True, check=False
     )
@@ -152,9 +224,12 @@ def test_dnsmasq_takes_its_file(name: str, tmp_path: Path, rendered: Callable[[s
 
 
 @pytest.mark.skipif(shutil.which("kea-dhcp4") is None, reason="needs Kea's DHCPv4 server")
-@pytest.mark.parametrize("name", ["dcell", "torus", "paper"])
-def test_kea_takes_its_configuration(name: str, tmp_path: Path, rendered: Callable[[str, str], bytes]) -> None:
-    (tmp_path / "kea.json").write_bytes(rendered("kea", name))
+@pytest.mark.parametrize("name", ["dcell", "torus", "paper", "addressed"])
+def test_kea_takes_its_configuration(
+    name: str, tmp_path: Path, plan: Callable[[str], PlanView], addressed: PlanView
+) -> None:
+    view = addressed if name == "addressed" else plan(name)
+    (tmp_path / "kea.json").write_bytes(b"".join(render("kea", view)))
     done = subprocess.run(
         ["kea-dhcp4", "-t", str(tmp_path / "kea.json")], capture_output=True, text=True, check=False,
         env=os.environ | {"KEA_PIDFILE_DIR": str(tmp_path), "KEA_LOCKFILE_DIR": str(tmp_path)},

@@ -186,6 +186,14 @@ class Plan:
     def cable_gbps(self, start: int = 0, stop: int | None = None) -> NDArray[np.float64]:
         """The rate of each cable `start..stop` in Gb/s: the topology's, or the plan's override."""
 
+    def addresses(self) -> NDArray[np.uint32]:
+        """The IPv4 address of each device."""
+
+    def networks_json(self) -> str:
+        """The networks of those addresses:
+        `{servers, switches, gateways: {network: address}, dns, domain}`; a network without devices
+        is null."""
+
     def device_json(self, name: str) -> str | None:
         """A device with every port, its cable, and where the far end is, as JSON; `None` for an
         unknown name."""

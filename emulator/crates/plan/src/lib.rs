@@ -3,9 +3,10 @@
 //!
 //! Inside: the spec with its checks (`spec`, `schema`), parts and their choice (`book`,
 //! `books/*.json`, `choice`, `selection`), positions of devices (`layout/`), cables, trays and
-//! bundles (`wiring/`), what to buy (`bom`, `cut_list`, `cost`, `power`), what the enclosure takes
-//! (`enclosure`), the work order between two plans (`diff/`), how hard wiring is to put up and to
-//! grow (`lifecycle`), and the documents (`summary`, `scene`, `sheets`). `plan` runs them in order.
+//! bundles (`wiring/`), IPv4 addresses (`addresses`), what to buy (`bom`, `cut_list`, `cost`,
+//! `power`), what the enclosure takes (`enclosure`), the work order between two plans (`diff/`),
+//! how hard wiring is to put up and to grow (`lifecycle`), and the documents (`summary`, `scene`,
+//! `sheets`). `plan` runs them in order.
 //!
 //! Everything is columnar (one vector a field) and indices are stable: a device's index is its
 //! `NodeId`, a cable's its link index. Nothing here reads a clock, a file or a hash table's order.
@@ -16,6 +17,7 @@
     reason = "a column's name carries its meaning and unit; what is not plain is documented"
 )]
 
+pub mod addresses;
 pub mod bom;
 pub mod book;
 pub mod choice;

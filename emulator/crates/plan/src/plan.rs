@@ -6,6 +6,7 @@ use cubeyard_topology::{Certificate, Csr, Finding, Severity, Topology, TopologyE
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+use crate::addresses::Addresses;
 use crate::bom::{Bom, bill};
 use crate::book::Book;
 use crate::cost::{Cost, cost};
@@ -105,6 +106,7 @@ pub struct Plan {
     pub cost: Cost,
     pub power: Power,
     pub used_parts: UsedParts,
+    pub addresses: Addresses,
     /// The limits of the enclosure and the loads on them.
     pub site_limits: Vec<SiteLimit>,
     /// Errors first, then warnings, then remarks.
@@ -147,6 +149,7 @@ pub struct Draft {
     pub bom: Bom,
     pub cost: Cost,
     pub power: Power,
+    pub addresses: Addresses,
     pub site_limits: Vec<SiteLimit>,
     /// Errors first, then warnings, then remarks.
     pub findings: Vec<Finding>,
@@ -172,6 +175,7 @@ pub fn plan(spec: &PlanSpec, book: &Book) -> Result<Plan, PlanError> {
         cost: draft.cost,
         power: draft.power,
         used_parts,
+        addresses: draft.addresses,
         site_limits: draft.site_limits,
         findings: draft.findings,
         hash,
@@ -197,9 +201,11 @@ fn assemble(spec: &PlanSpec, book: &Book, repairs: bool) -> Result<Draft, PlanEr
     }
     let topology = Topology::build(&spec.topology)?;
     findings.extend(breakouts::check(&spec.cabling.breakouts, &topology));
-    if findings.iter().any(Finding::is_error) {
+    let addresses = Addresses::of(spec.site.addresses.as_ref(), &topology);
+    let addresses = addresses.map_err(|errors| findings.extend(errors)).ok();
+    let Some(addresses) = addresses.filter(|_| !findings.iter().any(Finding::is_error)) else {
         return Err(PlanError { findings });
-    }
+    };
     let layout = lay_out(spec, &topology, book, &mut findings);
     let wiring = wire(spec, &topology, &layout, book, &mut findings);
     let mut bom = bill(spec, &topology, book, &layout, &wiring);
@@ -239,6 +245,7 @@ fn assemble(spec: &PlanSpec, book: &Book, repairs: bool) -> Result<Draft, PlanEr
         bom,
         cost,
         power,
+        addresses,
         site_limits,
         findings,
     })

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::addresses::{DNS_SERVERS_AT_MOST, DOMAIN_MAX_CHARACTERS};
 use crate::spec::{BREAKOUT_LINKS_AT_MOST, CablingSpec, HOST_PREFIX_MAX_CHARACTERS};
 
 /// The schema (draft 2020-12) of a plan spec. The topology's part is the families' own description.
@@ -51,6 +52,18 @@ pub fn plan_schema() -> Value {
                         "description": "Prefix of every host name: dc-a gives dc-a-h0132. Default: nothing.",
                     })),
                     "paper": optional(json!({"enum": ["a4", "letter", null], "description": "Paper of the workbook, and of the label sheets in the install pack and the bill. Default: a4."})),
+                    "addresses": optional(json!({
+                        "type": "object",
+                        "description": "IPv4 addresses of the devices in exports.",
+                        "additionalProperties": false,
+                        "properties": {
+                            "servers": optional(json!({"type": "string", "description": "Network of the servers, such as 10.20.0.0/16. Default: 10.0.0.0 with the prefix that the plan needs."})),
+                            "switches": optional(json!({"type": "string", "description": "Network of the switches. Default: 172.16.0.0 with the prefix that the plan needs."})),
+                            "gateway": optional(json!({"type": "string", "description": "Router, in one of the two networks. No device gets its address."})),
+                            "dns": {"type": "array", "maxItems": DNS_SERVERS_AT_MOST, "items": {"type": "string"}, "description": "Addresses of the DNS servers."},
+                            "domain": optional(json!({"type": "string", "maxLength": DOMAIN_MAX_CHARACTERS, "description": "DNS domain of the host names, such as dc1.example.org."})),
+                        },
+                    })),
                     "length_metres": metres("Inside length of a custom enclosure.", 10_000.0),
                     "width_metres": metres("Inside width of a custom enclosure.", 10_000.0),
                     "height_metres": metres("Inside height of a custom enclosure.", 100.0),

@@ -9,6 +9,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
 
+use crate::addresses::AddressSpec;
 use crate::book::Book;
 use crate::layout::Layout;
 
@@ -100,6 +101,9 @@ pub struct SiteSpec {
     /// buys labels of that size.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paper: Option<Paper>,
+    /// Networks of the devices' addresses in exports.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub addresses: Option<AddressSpec>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub length_metres: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -345,6 +349,7 @@ impl PlanSpec {
         out.topology = self.topology.resolve();
         out.catalog = Some(book.book.clone());
         out.site.enclosure = site.enclosure;
+        out.site.addresses = out.site.addresses.filter(|addresses| !addresses.is_empty());
         out.site.aisle_metres = Some(site.aisle_metres);
         out.site.rack = site
             .rack_part

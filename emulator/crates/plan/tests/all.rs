@@ -5,6 +5,7 @@
 #[path = "../../topology/tests/cases.rs"]
 mod cases;
 
+mod addresses;
 mod bom;
 mod books;
 mod breakouts;

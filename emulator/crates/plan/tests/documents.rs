@@ -277,7 +277,8 @@ fn the_schema_has_the_spec_s_fields() {
     let plan = plan_of(
         r#"{"topology":{"family":"bcube","n":4,"k":1},"packaging":{"pins":[{"rack":"R00","x_metres":1.0,"y_metres":1.0}]},
             "site":{"containers":1,"columns":2,"aisle_metres":0.7,"racks_per_row":10,"rack":"RACK-44U",
-            "rack_power_limit_watts":20000,"rack_weight_limit_kg":1000},"cabling":{"link_gbps":1}}"#,
+            "rack_power_limit_watts":20000,"rack_weight_limit_kg":1000,
+            "addresses":{"servers":"10.1.0.0/24","switches":"10.2.0.0/24","gateway":"10.1.0.1","dns":["10.9.0.1"],"domain":"a.org"}},"cabling":{"link_gbps":1}}"#,
     );
     let spec = serde_json::to_value(&plan.spec).expect("plain data");
     for (section, value) in spec.as_object().expect("an object") {
@@ -290,6 +291,18 @@ fn the_schema_has_the_spec_s_fields() {
             assert!(!known["properties"][field].is_null(), "{section}.{field}");
         }
     }
+    let keys = |value: &Value| {
+        value
+            .as_object()
+            .expect("an object")
+            .keys()
+            .cloned()
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        keys(&schema["properties"]["site"]["properties"]["addresses"]["properties"]),
+        keys(&spec["site"]["addresses"])
+    );
     // Conversely, the parser accepts every field of the schema.
     for section in ["site", "packaging", "cabling"] {
         for field in schema["properties"][section]["properties"]

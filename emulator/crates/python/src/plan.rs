@@ -323,6 +323,21 @@ impl Plan {
         PyArray1::from_vec(py, rates)
     }
 
+    /// The IPv4 address of each device.
+    fn addresses<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
+        let addresses =
+            (0..self.0.topology.node_count()).map(|device| self.0.addresses.of_device(device).to_bits());
+        PyArray1::from_vec(py, addresses.collect())
+    }
+
+    /// The networks of those addresses as JSON:
+    /// `{"servers", "switches", "gateways": {network: address}, "dns", "domain"}`; a network
+    /// without devices is null.
+    fn networks_json(&self) -> String {
+        let spec = self.0.spec.site.addresses.as_ref();
+        self.0.addresses.document(spec, &self.0.topology).to_string()
+    }
+
     /// A device with every port, its cable, and where the far end is, as JSON; `None` for an
     /// unknown name.
     fn device_json(&self, py: Python<'_>, name: &str) -> Option<String> {

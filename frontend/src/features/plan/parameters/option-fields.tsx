@@ -1,4 +1,5 @@
 /** Optional fields of a plan's spec, which show their default as a placeholder. */
+import { useState } from "react";
 import type { Finding } from "@/api/types";
 import { getIn, type Json, type PlanSpec } from "@/shared/plans/spec";
 import { Field, NumberInput, Select, TextInput } from "@/ui/form";
@@ -33,6 +34,8 @@ export interface TextOption {
   /** The meaning of an empty field. */
   none: string;
   title?: string;
+  /** The field is a list; commas or spaces separate its words. */
+  list?: boolean;
 }
 
 export interface SpecProps {
@@ -52,7 +55,9 @@ export function NumberOptions({
 }
 
 function findingAt(findings: Finding[], path: string) {
-  const finding = findings.find((f) => f.severity !== "info" && f.where === path);
+  const finding = findings.find(
+    (f) => f.severity !== "info" && (f.where === path || f.where.startsWith(`${path}[`)),
+  );
   return {
     message: finding && (finding.hint ? `${finding.message} ${finding.hint}` : finding.message),
     severity: finding?.severity === "warning" ? ("warning" as const) : ("error" as const),
@@ -135,11 +140,25 @@ export function ChoiceField({ option, spec, resolved, findings }: SpecProps & { 
   );
 }
 
-/** A word of the spec; an empty field leaves it out. */
+/** The words between commas or spaces; undefined if there are none. */
+export function wordsOf(text: string): string[] | undefined {
+  const words = text.split(/[\s,]+/).filter(Boolean);
+  return words.length > 0 ? words : undefined;
+}
+
+/** A word of the spec, or a list of words; an empty field leaves it out. */
 export function TextField({ option, spec, findings }: SpecProps & { option: TextOption }) {
   const change = usePlan((state) => state.change);
+  // While a list is edited, its separators must not change under the cursor.
+  const [draft, setDraft] = useState<string>();
   const own = getIn(spec, option.path);
+  const text = Array.isArray(own) ? own.join(", ") : typeof own === "string" ? own : "";
   const { message, severity } = findingAt(findings, option.path);
+  const enter = (next: string) => {
+    if (!option.list) return change(option.path, next || undefined);
+    setDraft(next);
+    change(option.path, wordsOf(next));
+  };
   return (
     <Field
       label={option.label}
@@ -154,10 +173,11 @@ export function TextField({ option, spec, findings }: SpecProps & { option: Text
           id={id}
           aria-describedby={describedBy}
           aria-invalid={message !== undefined && severity === "error"}
-          value={typeof own === "string" ? own : ""}
+          value={draft ?? text}
           maxLength={option.maxLength}
           placeholder={option.none}
-          onChange={(event) => change(option.path, event.target.value || undefined)}
+          onChange={(event) => enter(event.target.value)}
+          onBlur={() => setDraft(undefined)}
         />
       )}
     </Field>

@@ -1,7 +1,14 @@
 import type { Part } from "@/api/types";
 import { getIn } from "@/shared/plans/spec";
 import { Section } from "@/ui/form";
-import { ChoiceField, type NumberOption, NumberOptions, type SpecProps, TextField } from "./option-fields";
+import {
+  ChoiceField,
+  type NumberOption,
+  NumberOptions,
+  type SpecProps,
+  TextField,
+  type TextOption,
+} from "./option-fields";
 
 const ENCLOSURES: [string, string][] = [
   ["auto", "Automatic"],
@@ -114,6 +121,46 @@ function sizeOf(enclosure: string): (NumberOption | false)[] {
   ];
 }
 
+/** The addresses that exports give to servers and switches. */
+const ADDRESSES: TextOption[] = [
+  {
+    path: "site.addresses.servers",
+    label: "Server network",
+    maxLength: 18,
+    none: "10.0.0.0",
+    title: "IPv4 network of the servers in exports (DHCP, DNS, Ansible, lab), such as 10.20.0.0/16",
+  },
+  {
+    path: "site.addresses.switches",
+    label: "Switch network",
+    maxLength: 18,
+    none: "172.16.0.0",
+    title: "IPv4 network of the switches in exports, such as 10.21.0.0/16",
+  },
+  {
+    path: "site.addresses.gateway",
+    label: "Gateway",
+    maxLength: 15,
+    none: "none",
+    title: "Router in one of the two networks; no device gets its address",
+  },
+  {
+    path: "site.addresses.dns",
+    label: "DNS servers",
+    maxLength: 140,
+    none: "none",
+    list: true,
+    title: "Addresses of up to 8 DNS servers, separated by commas",
+  },
+  {
+    path: "site.addresses.domain",
+    label: "Domain",
+    maxLength: 189,
+    none: "none",
+    title: "DNS domain of the host names, such as dc1.example.org",
+  },
+];
+
 /** The arrangement of racks, and the limits of a rack and of the container or room. */
 export function SiteSection({ racks, ...props }: SpecProps & { racks: Part[] }) {
   const enclosure = String(getIn(props.spec, "site.enclosure") ?? "auto");
@@ -130,6 +177,9 @@ export function SiteSection({ racks, ...props }: SpecProps & { racks: Part[] }) 
         }}
         {...props}
       />
+      {ADDRESSES.map((option) => (
+        <TextField key={option.path} option={option} {...props} />
+      ))}
       <ChoiceField
         option={{
           path: "site.paper",
