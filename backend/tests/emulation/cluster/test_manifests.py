@@ -85,7 +85,7 @@ def test_size_and_folders_are_those_of_the_manifest_and_the_token_stays_with_the
     assert {url for url, token in registry.asked if token} == {url for url in registry.answers if url.startswith(HUB)}
     calls = len(registry.asked)
     assert announced(Settings(), "web:1") == Announced(42, ("/data", "/var/log"))
-    assert len(registry.asked) == calls, "the hosts of a run ask once"
+    assert len(registry.asked) == calls, "the hosts of a run make one request"
 
 
 @pytest.mark.parametrize(
@@ -124,6 +124,6 @@ def test_a_registry_leads_nowhere_inside_and_any_answer_is_survived(registry: Re
     assert hosts == {"registry-1.docker.io", "auth.docker.io"}
 
 
-def test_only_registries_of_the_settings_are_asked(registry: Registry) -> None:
+def test_only_registries_of_the_settings_get_requests(registry: Registry) -> None:
     assert announced(Settings(), "reg.example:5000/web") is None
     assert registry.asked == []

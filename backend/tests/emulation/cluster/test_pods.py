@@ -119,7 +119,7 @@ def test_looking_costs_one_call_whatever_the_number_of_pods(pods: Pods, cluster:
 
 
 @pytest.mark.long
-def test_a_hundred_nodes_ask_no_more_than_one(cluster: FakeCluster, settings: EmulationCluster) -> None:
+def test_a_hundred_nodes_need_no_more_calls_than_one(cluster: FakeCluster, settings: EmulationCluster) -> None:
     """One call per pod, and a few for all nodes together. (tests/cluster does this with a thousand
     pods.)"""
     cluster.nodes = {f"node-{at:03}": 110 for at in range(100)}
@@ -163,7 +163,7 @@ def test_a_missing_right_is_named_before_anything_is_made(pods: Pods, cluster: F
     assert not cluster.objects
 
 
-def test_a_quota_is_told_before_anything_is_made(pods: Pods, cluster: FakeCluster) -> None:
+def test_an_exceeded_quota_is_reported_before_anything_is_created(pods: Pods, cluster: FakeCluster) -> None:
     cluster.put(NAMESPACE, "resourcequotas", {"metadata": {"name": "small"}, "status": {"hard": {"pods": "5"}}})
     with pytest.raises(ClusterRefusedError, match=r"8 servers want 8 of pods; quota small .* has 5 left of 5"):
         create(pods)
@@ -174,7 +174,7 @@ def test_a_quota_is_told_before_anything_is_made(pods: Pods, cluster: FakeCluste
         create(pods)
 
 
-def test_a_quota_that_may_not_be_read_is_the_api_servers_to_tell(pods: Pods, cluster: FakeCluster) -> None:
+def test_an_unreadable_quota_is_left_to_the_api_server(pods: Pods, cluster: FakeCluster) -> None:
     cluster.forbidden = {("list", "resourcequotas")}
     cluster.put(NAMESPACE, "resourcequotas", {"metadata": {"name": "small"}, "status": {"hard": {"pods": "5"}}})
     with pytest.raises(ClusterRefusedError, match=r"exceeded quota: small.*Raise the namespace's ResourceQuota"):
@@ -190,7 +190,7 @@ def test_user_space_forwarding_is_refused_since_pods_have_no_capability(pods: Po
     assert not cluster.calls
 
 
-def test_a_full_node_is_told_as_kubernetes_tells_it(
+def test_a_full_node_is_reported_with_the_message_of_kubernetes(
     pods: Pods, cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("cubeyard.emulation.deploy.pods.UNSCHEDULED_SECS", 0.3)
@@ -213,7 +213,7 @@ def test_pods_that_never_run_end_the_wait_after_its_time(pods: Pods, cluster: Fa
         create(pods)
 
 
-def test_whoever_may_make_no_pods_is_offered_namespaces(
+def test_users_without_permission_for_pods_are_offered_namespaces(
     cluster: FakeCluster, settings: EmulationCluster, tmp_path: Path
 ) -> None:
     def pods_of(*, works: bool = False, **more: Any) -> Capability:
@@ -226,11 +226,11 @@ def test_whoever_may_make_no_pods_is_offered_namespaces(
     cluster.forbidden = {("create", "pods")}
     assert not pods_of().available
     assert "may not create pods in namespace servers" in pods_of().reason
-    assert pods_of(fabric_start=False).available, "an API whose workers make them"
-    assert not pods_of(fabric_start=False, works=True).available, "a worker takes no runs that it cannot do"
+    assert pods_of(fabric_start=False).available, "an API whose workers create pods"
+    assert not pods_of(fabric_start=False, works=True).available, "a worker accepts no runs that it cannot carry out"
 
 
-def test_whoever_checks_may_end_the_wait(pods: Pods, cluster: FakeCluster) -> None:
+def test_the_check_can_end_the_wait(pods: Pods, cluster: FakeCluster) -> None:
     cluster.looks_until_running = 10**6
 
     def cancelled(so_far: int) -> None:
@@ -241,14 +241,14 @@ def test_whoever_checks_may_end_the_wait(pods: Pods, cluster: FakeCluster) -> No
         create(pods, check=cancelled)
 
 
-def test_servers_are_told_of_as_they_come_and_each_once(pods: Pods, cluster: FakeCluster) -> None:
+def test_started_servers_are_reported_each_once(pods: Pods, cluster: FakeCluster) -> None:
     cluster.late = {pod_name(RUN, 2): 3, pod_name(RUN, 5): 3, pod_name(RUN, 7): 5}
     parts: list[set[int]] = []
     create(pods, came=lambda found: parts.append(set(found)))
     assert parts == [{0, 1, 3, 4, 6}, {2, 5}, {7}]
 
 
-def test_a_server_that_ends_while_others_start_is_told_with_its_reason(pods: Pods, cluster: FakeCluster) -> None:
+def test_a_server_that_ends_while_others_start_is_reported_with_its_reason(pods: Pods, cluster: FakeCluster) -> None:
     cluster.late = {pod_name(RUN, 7): 9}
     with pytest.raises(ClusterRefusedError, match=f"pod {pod_name(RUN, 3)} ended at once: out of luck"):
         create(pods, came=lambda _: cluster.end(pod_name(RUN, 3), "out of luck"))
@@ -285,7 +285,7 @@ def test_removing_takes_one_runs_pods_and_their_owner_and_no_others(
     assert len(cluster.pods()) == len(cluster.names("configmaps")) == 1
 
 
-def test_who_takes_a_run_up_has_it_alone_though_the_one_before_comes_back(
+def test_a_worker_that_takes_over_a_run_keeps_it_when_the_previous_one_returns(
     pods: Pods, cluster: FakeCluster, settings: EmulationCluster
 ) -> None:
     """A worker is cut off together with its node, so its pods cannot end. When it is back, it
@@ -294,14 +294,14 @@ def test_who_takes_a_run_up_has_it_alone_though_the_one_before_comes_back(
     cluster.stuck = True
     other = Pods("home-worker-1", settings, "node-b")
     other.take_over(RUN)
-    assert not cluster.objects, "kubelets end what the API server does not know any more"
+    assert not cluster.objects, "kubelets end pods that the API server has deleted"
     assert other.remove(RUN) == []
     cluster.stuck = False
     made = create(other)
     pods.remove(RUN)
     assert pods.runs() == {}
     assert sorted(pod["metadata"]["name"] for pod in cluster.pods()) == sorted(made.values())
-    assert len(cluster.names("configmaps")) == 1, "what owns them is the other worker's"
+    assert len(cluster.names("configmaps")) == 1, "their owner object belongs to the other worker"
     assert other.living(RUN) == len(SERVERS)
 
 
@@ -330,13 +330,13 @@ def test_pods_of_a_node_that_is_known_to_be_away_are_not_waited_for(pods: Pods, 
     with pytest.raises(NodeAwayError, match=r"^8 pods wait for node-a to be back\. The next look"):
         pods.remove(RUN, {"node-a"})
     assert time.monotonic() - began < 5
-    assert cluster.names("configmaps"), "what owns them stays, so that they are found again"
+    assert cluster.names("configmaps"), "their owner object stays, so that they can be found again"
     cluster.stuck = False
     assert pods.remove(RUN, {"node-a"}) == []
     assert not cluster.objects
 
 
-def test_what_a_dead_worker_left_is_found_by_the_next_of_its_name(
+def test_the_next_worker_of_the_same_name_removes_leftovers_of_a_dead_one(
     pods: Pods, cluster: FakeCluster, settings: EmulationCluster
 ) -> None:
     create(pods)

@@ -189,7 +189,9 @@ def test_the_key_of_the_api_reaches_only_the_socket_for_it(port: int, keys: Path
 
 
 @pytest.mark.parametrize("who", ["stranger", "relay"])
-def test_whoever_is_no_worker_of_this_authority_is_refused(port: int, keys: Path, fabric: Echo, who: str) -> None:
+def test_callers_without_a_certificate_of_this_authority_are_refused(
+    port: int, keys: Path, fabric: Echo, who: str
+) -> None:
     with pytest.raises(FabricGoneError), FabricClient(Remote("127.0.0.1", port, keys / who)) as client:
         client.call("ask")
     assert fabric.connected == 0
@@ -334,12 +336,16 @@ def test_keys_that_are_not_there_are_an_error_of_the_relay(tmp_path: Path) -> No
         Relay(tmp_path / "fabric.sock", tmp_path)
 
 
-def test_a_machine_that_refuses_is_there_and_one_that_is_silent_is_away(port: int, keys: Path, tmp_path: Path) -> None:
+def test_a_machine_that_refuses_counts_as_present_and_a_silent_one_as_away(
+    port: int, keys: Path, tmp_path: Path
+) -> None:
     assert not is_away(Remote("127.0.0.1", port, keys))
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
-        assert not is_away(Remote("127.0.0.1", unused.getsockname()[1], keys)), "the machine refuses, so it is there"
-    assert is_away(Remote("255.255.255.255", 1, keys)), "no way leads there"
+        assert not is_away(Remote("127.0.0.1", unused.getsockname()[1], keys)), (
+            "the machine refuses, so it is reachable"
+        )
+    assert is_away(Remote("255.255.255.255", 1, keys)), "no route leads to the address"
     with socket.create_server(("127.0.0.1", 0), backlog=0) as full:
         waiting = [socket.socket() for _ in range(4)]
         for item in waiting:

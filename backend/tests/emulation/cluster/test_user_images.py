@@ -141,7 +141,7 @@ def test_it_starts_only_once_the_clusters_network_is_down(
     pods = Pods("home-worker-0", settings, "node-a", lambda *item: signals.append(item), isolate)
     with pytest.raises(ClusterRefusedError, match="does not run after"):
         create(pods)
-    assert [set(item) for item in reported] == [{1, 3}], "the fabric was told once, and nothing opened the gate"
+    assert [set(item) for item in reported] == [{1, 3}], "the fabric got one call, and nothing opened the gate"
     for pod in cluster.pods():
         first = [item["name"] for item in pod["spec"].get("initContainers", [])]
         user = [item["state"] for item in pod["status"]["containerStatuses"] if item["name"] == "image"]
@@ -157,7 +157,7 @@ def test_its_words_reach_it_as_they_were_given(pods: Pods, cluster: FakeCluster)
     assert {"name": "PRICE", "value": "$$(x)"} in result["env"]
 
 
-def test_without_a_command_it_runs_what_the_image_says_and_may_write_if_told(pods: Pods, cluster: FakeCluster) -> None:
+def test_an_image_without_a_command_runs_its_own_and_may_write_if_allowed(pods: Pods, cluster: FakeCluster) -> None:
     create(pods, {0: Beside("web", writable=True)})
     result = container(cluster, 0)
     assert "command" not in result
@@ -254,7 +254,7 @@ def test_signals_name_the_container_beside_the_server(
     cluster.end(made[3])
     cluster.end(made[3], container="image")
     pods.start(made[3])
-    assert pods.programs(RUN)[3].container != state.container, "another one came with the server"
+    assert pods.programs(RUN)[3].container != state.container, "the server has a new one"
 
 
 def test_a_quota_counts_its_memory_and_no_pod_for_it(pods: Pods, cluster: FakeCluster) -> None:

@@ -24,7 +24,7 @@ def test_compose_mounts_only_the_apis_folder_into_the_api() -> None:
     assert f"{FOLDER}:{FOLDER}" in services["worker"]["volumes"]
     (command,) = services["fabric"]["entrypoint"][2:]
     assert '--socket "$$FOLDER/fabric.sock"' in command
-    assert '--api-socket "$$FOLDER/api/fabric.sock"' in command, "by the name that the API looks for"
+    assert '--api-socket "$$FOLDER/api/fabric.sock"' in command, "with the name that the API uses"
 
 
 @pytest.mark.parametrize(("kind", "side"), [("Deployment", "api"), ("StatefulSet", "worker")])
@@ -51,7 +51,7 @@ def test_the_charts_relay_has_both_sockets_of_its_fabric() -> None:
         assert f"{ours} {path}" in words
 
 
-def test_what_is_for_the_api_is_where_it_is_mounted(tmp_path: Path) -> None:
+def test_files_for_the_api_are_in_the_mounted_folder(tmp_path: Path) -> None:
     settings = Settings(fabric_dir=tmp_path / "compose")
     workers = Place.of(settings)
     workers.make()

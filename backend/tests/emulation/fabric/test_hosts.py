@@ -108,7 +108,7 @@ def test_merged_counts_are_all_counts_and_levels_the_latest(by_host: list[list[l
     ]
     tick = merged(frames, [0] * len(frames))
     assert tick["tick"] == max(len(host) for host in by_host)
-    assert tick["host"] == {"cpu": max(cpus)}, "of the busiest, now"
+    assert tick["host"] == {"cpu": max(cpus)}, "the current value of the busiest host"
     every = [counts for host in by_host for counts in host]
     latest = [host[-1] for host in by_host]
     summed, levels = ([sum(column) for column in zip(*rows, strict=True)] for rows in (every, latest))
@@ -191,7 +191,7 @@ def test_each_host_is_told_its_part_and_ticks_are_the_sum(engine: Engine, tmp_pa
     each = first.frame(1)["flows"]["bytes"][0]
     for tick in sink.of("tick"):
         (carried,) = set(tick["flows"]["bytes"])
-        assert carried >= 2 * each, "a tick is out when both have told"
+        assert carried >= 2 * each, "a tick is complete when both have reported"
         assert carried % each == 0
     assert report["ended"] == "done"
     for fabric in (first, second):
@@ -230,7 +230,7 @@ def test_a_host_that_answers_nothing_ends_the_run_soon_by_its_name(
         with pytest.raises(FabricGoneError, match=r"^Host b: cubeyard-fabric"):
             run(tmp_path, engine, Kept())
         assert time.monotonic() - began < 3
-    assert first.calls[-1][0] == "destroy", "the others are taken down"
+    assert first.calls[-1][0] == "destroy", "the other hosts' servers are removed"
 
 
 def test_a_host_is_named_once_however_deep_its_failure() -> None:
@@ -309,7 +309,7 @@ def test_reaping_does_not_wait_for_a_host_that_answers_nothing(tmp_path: Path, m
         first.runs = [{"run": "0" * 14, "owner": Hosts.of(two, place).owner}]
         monkeypatch.setattr(second, "answer", lambda _method, _params: time.sleep(3) or {})
         began = time.monotonic()
-        assert reap(two, place) == [], "the silent host may have a part of it"
+        assert reap(two, place) == [], "the silent host may have a part of the run"
         assert time.monotonic() - began < 2
     assert ("destroy", "0" * 14) in [(name, params.get("run")) for name, params in first.calls]
 
@@ -441,7 +441,7 @@ def test_two_hosts_take_twice_the_servers(engine: Engine) -> None:
     refuse_oversize(many, Emulation(), hosts=2)
 
 
-def test_a_server_is_asked_on_its_own_host(engine: Engine, tmp_path: Path) -> None:
+def test_a_server_is_inspected_on_its_own_host(engine: Engine, tmp_path: Path) -> None:
     hosts = Hosts.of(settings(tmp_path, "a", "b"), Place(tmp_path))
     with scripted(tmp_path / "a.sock") as first, scripted(tmp_path / "b.sock") as second:
         second.fails = {"inspect"}
@@ -451,7 +451,7 @@ def test_a_server_is_asked_on_its_own_host(engine: Engine, tmp_path: Path) -> No
     assert second.calls == [("inspect", {"run": RUN, "server": 8})]
 
 
-def test_a_fault_that_one_host_refuses_is_mended_on_the_others(tmp_path: Path) -> None:
+def test_a_fault_that_one_host_refuses_is_recovered_on_the_others(tmp_path: Path) -> None:
     with scripted(tmp_path / "a.sock") as first, scripted(tmp_path / "b.sock") as second:
         second.fails = {"inject", "recover"}
         fabrics = Fabrics(Hosts.of(settings(tmp_path, "a", "b"), Place(tmp_path)).every)

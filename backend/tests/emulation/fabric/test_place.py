@@ -60,13 +60,13 @@ def test_the_last_user_out_removes_the_folder(tmp_path: Path) -> None:
     first, second = place.enter(), place.enter()
     ended: list[str] = []
     place.leave(first, lambda: ended.append("first"))
-    assert place.folder.exists(), "there is another user"
+    assert place.folder.exists(), "the folder has another user"
     place.leave(second, lambda: ended.append("second"))
     assert ended == ["second"]
     assert list(tmp_path.iterdir()) == []
 
 
-def test_who_comes_while_the_last_one_leaves_gets_a_new_folder(tmp_path: Path) -> None:
+def test_a_process_that_enters_while_the_last_user_leaves_gets_a_new_folder(tmp_path: Path) -> None:
     place = Place(tmp_path / "00c0ffee")
     came: list[int] = []
     newcomer = threading.Thread(target=lambda: came.append(place.enter()))
@@ -74,13 +74,13 @@ def test_who_comes_while_the_last_one_leaves_gets_a_new_folder(tmp_path: Path) -
     def end() -> None:
         newcomer.start()
         newcomer.join(0.2)
-        assert newcomer.is_alive(), "it waits for what is being ended"
+        assert newcomer.is_alive(), "it waits for the fabric that is ending"
 
     place.leave(place.enter(), end)
     newcomer.join(5)
     (handle,) = came
     assert os.fstat(handle).st_ino == place.folder.stat().st_ino
-    assert not place.remove_abandoned(), "it has a user"
+    assert not place.remove_abandoned(), "the folder has a user"
     place.leave(handle, _nothing)
     assert not place.folder.exists()
 
@@ -149,7 +149,7 @@ def test_a_fabric_that_hangs_is_skipped_with_a_sentence_and_ended_after_a_time(
             fabric.ensure()  # another one may start
         assert hung.wait(5) == -signal.SIGKILL
     assert fabric.end_hung() == ""
-    assert not (place.folder / "hung").exists(), "the next one that hangs has its time too"
+    assert not (place.folder / "hung").exists(), "the next fabric that hangs has the same time"
 
 
 def test_a_container_without_rights_names_them_and_their_flags(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,7 +170,7 @@ def test_a_container_without_rights_names_them_and_their_flags(tmp_path: Path, m
     assert rights.lacking_rights() == ""
 
 
-def test_a_journal_that_cannot_be_reaped_is_said_and_no_traceback(
+def test_a_journal_that_cannot_be_reaped_is_a_message_and_no_traceback(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place = Place(tmp_path / "place")

@@ -48,7 +48,7 @@ def test_every_service_has_limits_a_health_check_and_only_the_rights_that_it_nam
         assert {"mem_limit", "pids_limit", "security_opt"} <= set(service), name
         assert ("healthcheck" in service) != (name == "migration"), name
         assert service["logging"]["options"] == {"max-size": "20m", "max-file": "5"}, name
-        assert service.get("group_add", []) in ([], ["${DOCKER_GID:-10001}"]), "never root's group"
+        assert service.get("group_add", []) in ([], ["${DOCKER_GID:-10001}"]), "the group must not be root's"
 
 
 def test_only_the_migration_is_the_owner_of_the_database() -> None:
@@ -116,7 +116,7 @@ def test_the_chart_has_the_switches_as_values() -> None:
             assert names <= {variable["name"] for variable in container["env"]}, document["kind"]
 
 
-def test_the_api_says_what_is_turned_off(settings: Settings) -> None:
+def test_the_api_reports_which_parts_are_turned_off(settings: Settings) -> None:
     off = settings.model_copy(update={"terminals": False, "user_images": False})
     for given, available in ((settings, True), (off, False)):
         parts = {part.name: part for part in probe(given).capabilities}
@@ -129,7 +129,7 @@ def test_the_api_says_what_is_turned_off(settings: Settings) -> None:
 @pytest.mark.parametrize(
     ("registries", "words"), [("docker.io", "Workers read sizes"), ("local", "are unknown before")]
 )
-def test_the_api_says_whether_sizes_of_images_in_pods_are_known(registries: str, words: str) -> None:
+def test_the_api_reports_whether_sizes_of_images_in_pods_are_known(registries: str, words: str) -> None:
     cluster = {"namespace": "servers", "fabrics": "fabrics", "keys": "/keys", "image": "x"}
     given = Settings.model_validate({"cluster": cluster, "image_registries": registries})
     (images,) = (part for part in switches(given) if part.name == "images")

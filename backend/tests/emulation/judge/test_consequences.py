@@ -69,7 +69,7 @@ def test_a_dead_server_is_detected_by_a_neighbour_not_by_its_own_carrier(recorde
     assert detections(recorder, fault(kind, "00", 2.0)) == [(2.25, 0)]
 
 
-def test_a_slower_link_is_not_detected_by_what_a_pulled_cable_did(recorder: Recorder) -> None:
+def test_events_of_a_pulled_cable_do_not_count_as_detection_of_a_slower_link(recorder: Recorder) -> None:
     carrier(recorder, 2.0005, "00", 0)
     dead(recorder, 2.001, "01", "00")
     for step in range(49):
@@ -93,7 +93,7 @@ def test_a_slower_link_is_not_detected_by_what_a_pulled_cable_did(recorder: Reco
         (("switch-off", "<0,0>", 2.0, 5.0), ("link-rate", "01/<0,0>", 2.0, 7.0)),
     ],
 )
-def test_what_is_down_already_is_not_detected_again_nor_when_it_comes_back(
+def test_a_fault_of_a_failed_part_is_not_detected_even_after_its_recovery(
     recorder: Recorder, first: Any, second: Any
 ) -> None:
     dead(recorder, first[2] + 2.25, "01", "00")
@@ -109,7 +109,7 @@ def test_what_is_down_already_is_not_detected_again_nor_when_it_comes_back(
     assert again[1]["recovered_secs"] is None, "it changed nothing"
 
 
-def test_of_nested_faults_the_first_is_detected_by_the_neighbours_it_cut(recorder: Recorder) -> None:
+def test_the_first_of_nested_faults_is_detected_by_the_neighbours_that_it_cut_off(recorder: Recorder) -> None:
     """A server dies. Then, before the death is detected, a switch between it and one neighbour is
     turned off."""
     dead(recorder, 4.25, "01", "00")
@@ -151,7 +151,7 @@ def test_neighbours_declared_dead_without_a_fault_are_counted(recorder: Recorder
     dead(recorder, 3.0, "01", "00")
     assert Consequences(recorder, []).unexplained == 2
     pulled = fault("cable-pulled", "00/<0,0>", 2.0, 2.9)
-    assert Consequences(recorder, [pulled]).unexplained == 1, "it has ended a moment before"
+    assert Consequences(recorder, [pulled]).unexplained == 1, "the fault has just ended"
 
 
 def test_an_hour_of_a_flapping_cable_is_soon_reported(recorder: Recorder) -> None:

@@ -92,7 +92,7 @@ def test_it_is_broken_by_the_first_violation_that_lasts(
     wrong = [value > 50 if most else value < 50 for value in values]
     broken = next((i for i in range(len(values)) if i + 1 >= lasts and all(wrong[i + 1 - lasts : i + 1])), None)
     assert guard.broken_at_secs == (None if broken is None else broken * TICK_SECS)
-    assert reported == [abort and i == broken for i in range(len(values))], "it is said once"
+    assert reported == [abort and i == broken for i in range(len(values))], "it is reported once"
     assert guard.violations == sum(wrong)
     assert guard.worst == (((max if most else min)(values) / share) if values else None)
     left = "not-tested" if len(values) < lasts else "inconclusive" if wrong[-1] else "held"
@@ -114,10 +114,10 @@ def test_a_busy_machine_is_no_excuse_where_the_model_does_not_meet_the_hypothesi
 
     assert outcome([good] * 4) == "inconclusive"
     assert outcome([bad] * 4) == "broken"
-    assert outcome([good, bad, bad, bad]) == "broken", "a reading is of the second before"
+    assert outcome([good, bad, bad, bad]) == "broken", "a reading covers the second before it"
 
 
-def test_a_share_of_nothing_is_not_known() -> None:
+def test_a_share_of_an_empty_baseline_is_unknown() -> None:
     guard = Guard(Hypothesis(bound=0.5))
     assert not guard.watch(0.0, 10.0, Reading(0.0, 0.0, 3))
     guard.before(Reading(0.0, 0.0, 3))
@@ -180,7 +180,7 @@ def test_a_violation_that_lasted_because_a_fault_overran_is_inconclusive(overran
         ([40, 60], "held", "Goodput stayed at or above 5e-05 Mb/s, or recovered within 0.25 s."),
     ],
 )
-def test_what_no_violation_could_break_is_not_tested_and_one_under_way_at_the_end_is_inconclusive(
+def test_hypotheses_without_time_for_a_violation_are_not_tested_and_unfinished_violations_are_inconclusive(
     values: list[int], outcome: str, sentence: str
 ) -> None:
     guard, _ = watched(Hypothesis(metric="goodput", bound=50, for_secs=0.25), values)
@@ -236,7 +236,7 @@ def test_a_violation_at_a_busy_machine_is_inconclusive(cpu: list[float]) -> None
     for number, item in enumerate(cpu):
         guard.watch((number + 1) * 0.25, 0.25, reading("goodput", 40), item)
     busy = (cpu[0] + cpu[1]) / 2
-    assert guard.delayed == pytest.approx(busy), "over the violation, until it had lasted"
+    assert guard.delayed == pytest.approx(busy), "the share of the violation until it had lasted too long"
     assert guard.outcome(STRUCK) == ("inconclusive" if guard.delayed >= DELAYED_SHARE else "broken")
     late = Struck(True, off_schedule=("f1 was late.",))
     assert guard.document(late)["sentence"].endswith("f1 was late."), "whatever the outcome"
@@ -267,10 +267,10 @@ def test_a_host_limited_run_proves_no_failure_nor_a_share(
     assert ("But this machine limited the run: Even one pair" in result["sentence"]) is (is_share and good)
     assert (", but this machine limited the run: Even one pair" in result["sentence"]) is (outcome == "inconclusive")
     assert result["sentence"].endswith("f1 was late.")
-    assert guard.outcome(STRUCK) == ("held" if good else "broken"), "on a machine that was no limit"
+    assert guard.outcome(STRUCK) == ("held" if good else "broken"), "on a machine that did not limit the run"
 
 
-def test_several_hypotheses_are_watched_and_the_worst_is_told_first() -> None:
+def test_several_hypotheses_are_tested_and_the_worst_is_reported_first() -> None:
     guards = Guards(
         [
             Hypothesis(metric="goodput", bound=10, for_secs=0.25),

@@ -117,7 +117,7 @@ def test_advice_is_given_only_where_it_helps() -> None:
     assert judge(pair(0.98), replace(tcp, fair_queues=True))["advice"] is None
     late = Observed(0.7, 1.0, 1.0, late_ticks=0.5, own_cpu=0.9)
     assert judge(pair(0.98), late)["advice"] == "less-work"
-    assert judge(pair(0.98), replace(late, own_cpu=0.3))["advice"] is None, "others keep the machine busy"
+    assert judge(pair(0.98), replace(late, own_cpu=0.3))["advice"] is None, "other programs keep the machine busy"
 
 
 def test_neighbours_declared_dead_without_a_fault_are_a_reason_of_their_own() -> None:
@@ -182,7 +182,7 @@ def test_missing_goodput_says_what_became_of_abt_too() -> None:
     )
 
 
-def test_a_busy_host_says_how_much_of_it_was_the_run_s() -> None:
+def test_a_busy_host_reports_the_share_of_the_run() -> None:
     result = judge(pair(0.98), Observed(1.0, 0.98, 1.0, own_cpu=0.31))
     assert result["verdict"] == "faithful"
     assert (
@@ -249,7 +249,7 @@ def test_a_verdict_comes_with_what_it_is_made_of() -> None:
             "achieved_over_ideal": 0.8765,
         },
     }
-    assert "only 89% of its link" in result["reason"], "headers are not what it lacks"
+    assert "only 89% of its link" in result["reason"], "headers do not count as missing"
     assert "82% of achievable goodput" in result["reason"]
     nothing = judge(Calibration("00", "01", 1.0, 0.0), Observed(None, None, 0.9))
     assert nothing["cpu"] is nothing["achieved_over_ideal"] is None
@@ -289,7 +289,7 @@ def test_less_than_a_second_before_the_first_fault_is_worth_nothing(engine: Engi
     assert result["fidelity"]["cpu"] == (0.95 if ticks >= 10 else None)
 
 
-def test_a_measurement_stands_beside_what_the_paths_taken_allow(engine: Engine) -> None:
+def test_a_measurement_is_compared_with_the_rates_that_its_paths_allow(engine: Engine) -> None:
     recorder = Recorder(question(engine, TINY, "permutation"))
     flows, links = recorder.question.flows, 8
     direct = {flow.id: [flow.source, flow.destination] for flow in flows}

@@ -78,7 +78,7 @@ def test_orders_reach_the_worker_in_turn_and_its_answers_the_database(
     assert orders[0].fault is not None
     assert orders[0].fault.names == ["00/<0,0>"]
     assert [order.id for order in orders] == [item.json()["id"] for item in reported]
-    assert sink.orders() == [], "each is obeyed once"
+    assert sink.orders() == [], "each order is carried out once"
     sink.done(orders[0], {"ok": False, "reason": "not now"})
     with database.session() as session:
         row = session.get(OrderRow, orders[0].id)
@@ -87,7 +87,7 @@ def test_orders_reach_the_worker_in_turn_and_its_answers_the_database(
         assert len(OrderRepository(session).waiting(run, 0)) == 3
     client.post(f"{API}/runs/{run}/faults", json=PULLED)
     again = sink_of(database, engine, run)
-    assert again.orders() == [], "what was asked of an earlier attempt is over with it"
+    assert again.orders() == [], "orders to an earlier attempt end with it"
     assert client.post(f"{API}/runs/{run}/faults", json=PULLED).json()["fault"] == "l3"
     assert [order.fault.id for order in again.orders() if order.fault] == ["l3"]
 
@@ -113,7 +113,7 @@ def test_an_upgrade_is_ordered_of_a_run_that_has_one(client: TestClient, run: st
     )
 
 
-def test_what_is_asked_of_a_run_that_waits_for_its_worker_is_done_when_it_has_one(
+def test_orders_to_a_queued_run_are_carried_out_once_it_has_a_worker(
     client: TestClient, database: Database, engine: Engine, run: str
 ) -> None:
     for number in (1, 2):
@@ -214,7 +214,7 @@ CALLS = st.one_of(
 
 @settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(CALLS, min_size=1, max_size=3))
-def test_words_that_mean_nothing_are_refused_and_never_a_failure(
+def test_meaningless_input_is_refused_and_never_a_failure(
     client: TestClient, run: str, calls: list[tuple[str, Any]]
 ) -> None:
     for path, body in calls:
@@ -231,7 +231,7 @@ def test_words_that_mean_nothing_are_refused_and_never_a_failure(
             assert answer.json()["fault"] in [fault["id"] for fault in faults]
 
 
-def test_what_is_over_or_sends_no_packets_takes_no_faults(client: TestClient, run: str) -> None:
+def test_ended_runs_and_runs_without_packets_accept_no_faults(client: TestClient, run: str) -> None:
     assert [item["state"] for item in client.get(f"{API}/runs/{run}/faults").json()["items"]] == ["waiting"]
     calls = [
         ("POST", "faults", PULLED),
@@ -248,5 +248,5 @@ def test_what_is_over_or_sends_no_packets_takes_no_faults(client: TestClient, ru
             assert (answer.status_code, answer.json()["type"]) == (409, f"urn:cubeyard:problem:{code}")
     (never,) = client.get(f"{API}/runs/{run}/faults").json()["items"]
     assert (never["state"], never["at_secs"], never["reason"]) == ("failed", 5, NEVER)
-    assert client.post(f"{API}/runs/{run}/faults/preview", json=PULLED).status_code == 200, "breaks nothing"
+    assert client.post(f"{API}/runs/{run}/faults/preview", json=PULLED).status_code == 200, "a preview injects nothing"
     assert client.post(f"{API}/runs/{'0' * 14}/stop-all").status_code == 404

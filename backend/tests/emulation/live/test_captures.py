@@ -80,7 +80,7 @@ def test_a_capture_is_made_kept_and_downloaded(
     assert client.get(f"{API}/runs/{run}/captures").json()["items"] == []
 
 
-def test_what_the_run_does_not_have_is_refused_by_its_field(client: TestClient, run: str) -> None:
+def test_targets_outside_the_run_are_refused_by_field(client: TestClient, run: str) -> None:
     for asked, field in [
         ({"link": "00/11"}, "body.link"),
         ({"server": "99", "port": 0}, "body.server"),
@@ -126,7 +126,7 @@ def test_a_run_has_a_bounded_number_of_captures(
     )
 
 
-def test_a_capture_whose_process_is_gone_is_told_as_failed(
+def test_a_capture_whose_process_is_gone_is_reported_as_failed(
     client: TestClient, run: str, database: Database, fabric: Scripted
 ) -> None:
     client.post(f"{API}/runs/{run}/captures", json={"link": "00/<0,0>"})

@@ -103,7 +103,7 @@ def test_packets_for_the_cpu_are_events(client: TestClient, run: str, fabric: Sc
 
 
 @pytest.mark.usefixtures("model")
-def test_what_cannot_be_is_refused_in_words(client: TestClient, run: str) -> None:
+def test_invalid_requests_are_refused_with_a_reason(client: TestClient, run: str) -> None:
     for method, path, body, said in [
         ("PATCH", "/tables/TCAM/2048", {"value": "0a000001", "iudlk": 1, "action": {"act": "TO_CPU"}}, "table-full"),
         ("PATCH", "/tables/TCAM/9", {"value": "0a", "iudlk": 1, "action": {"act": "TO_CPU"}}, "key-length"),

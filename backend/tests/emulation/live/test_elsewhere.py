@@ -98,7 +98,7 @@ def test_a_worker_carries_out_the_calls_of_live_features_for_its_run_alone(metho
     assert "is no call for run" in outcome["error"]["message"]
 
 
-def test_what_needs_a_way_says_which_setting_and_which_host(
+def test_errors_of_streams_name_the_missing_setting_and_the_host(
     client: TestClient, database: Database, run: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def no_container(*_: object) -> None:

@@ -110,7 +110,7 @@ def fabric(settings: Settings) -> Iterator[Scripted]:
         (b"\x01", "other", ("", ""), "Ethernet, cut short"),
     ],
 )
-def test_a_packet_is_told_in_words(
+def test_a_packet_is_described_in_words(
     network: Network, frame: bytes, protocol: str, ends: tuple[str, str], text: str
 ) -> None:
     result = decoded(frame, network)
@@ -153,7 +153,7 @@ def test_every_familys_header_is_told(engine: Engine, spec: Json, frame: bytes, 
     assert all(item.description for item in result.header)
 
 
-def test_a_header_behind_ethernet_is_told(network: Network, engine: Engine) -> None:
+def test_a_header_behind_ethernet_is_decoded(network: Network, engine: Engine) -> None:
     profile = engine.emulation_profile(TINY)
     behind = next(protocol for protocol in profile["protocols"] if protocol["header"]["place"] == "ether_type")
     frame = bytes(12) + struct.pack("!HBBHI", behind["header"]["ether_type"], 1, 64, 0, 2)
@@ -232,7 +232,7 @@ def test_words_come_as_events_and_end_with_a_reason(client: TestClient, run: str
     )
 
 
-def test_what_cannot_be_watched_is_refused_by_its_field(client: TestClient, run: str, fabric: Scripted) -> None:
+def test_an_invalid_packet_stream_is_refused_by_its_field(client: TestClient, run: str, fabric: Scripted) -> None:
     for asked, field in [
         ({"link": "00/11"}, "query.link"),
         ({"server": "99", "port": 0}, "query.server"),
@@ -250,7 +250,7 @@ def test_what_cannot_be_watched_is_refused_by_its_field(client: TestClient, run:
             assert not [method for method, _ in fabric.calls if method == "capture"]
 
 
-def test_what_the_fabric_refuses_is_an_answer_and_no_stream(client: TestClient, run: str, fabric: Scripted) -> None:
+def test_refusals_of_the_fabric_are_responses_and_no_streams(client: TestClient, run: str, fabric: Scripted) -> None:
     fabric.fails = {"capture"}
     for path in ("packets", "packets.pcapng"):
         answer = client.get(f"{API}/runs/{run}/{path}", params=LINK)

@@ -49,12 +49,12 @@ def test_links_that_would_carry_less_are_previewed_so(client: TestClient, run_id
     assert goodputs(client, run_id, LOSSY) == pytest.approx((1e8, 5e7))
     assert goodputs(client, run_id, SLOW) == pytest.approx((1e8, 1e7))
     item = {**SLOW, "target": {"names": ["00/<0,0>"]}}
-    assert goodputs(client, run_id, item) == pytest.approx((1e8, 1e8)), "the other way is whole"
+    assert goodputs(client, run_id, item) == pytest.approx((1e8, 1e8)), "the other direction is not affected"
     late = {"kind": "link-delay", "delay_secs": 0.1, "target": BOTH_WAYS}
     assert goodputs(client, run_id, late) == pytest.approx((1e8, 1e8))
 
 
-def test_what_carries_less_already_is_counted_as_slow_and_not_as_gone(
+def test_degraded_links_are_counted_as_slow_and_not_as_failed(
     client: TestClient, database: Database, run_id: str
 ) -> None:
     def told(state: str) -> None:

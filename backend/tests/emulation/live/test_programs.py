@@ -51,7 +51,7 @@ def test_a_program_is_committed_at_once(client: TestClient, run: str, fabric: Sc
 
 
 @pytest.mark.usefixtures("flowing")
-def test_what_cannot_be_committed_is_refused_by_its_field(client: TestClient, run: str, fabric: Scripted) -> None:
+def test_an_invalid_commit_is_refused_by_its_field(client: TestClient, run: str, fabric: Scripted) -> None:
     for program in ["SetUDLK(9, (B0));", "", "x" * 20_000, "zero \0", 5, None]:
         code, problem = commit(client, run, program)
         assert code == 422, program

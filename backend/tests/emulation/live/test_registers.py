@@ -39,7 +39,7 @@ def test_a_value_that_no_register_can_have_is_refused_by_its_field(client: TestC
         assert result.json()["errors"][0]["field"] == "body.value"
 
 
-def test_what_is_not_there_is_not_found(client: TestClient, chip: str, fabric: Scripted) -> None:
+def test_missing_objects_are_not_found(client: TestClient, chip: str, fabric: Scripted) -> None:
     assert client.get(f"{chip}/NONE").status_code == 404
     assert client.get(chip.replace("/00/", "/99/")).status_code == 404
     fabric.fails.add("registers")

@@ -32,7 +32,7 @@ def test_a_stream_of_packets_ends_once_its_token_is_revoked(
     monkeypatch: pytest.MonkeyPatch,
     path: str,
 ) -> None:
-    assert 2 * revocation.CHECK_SECS <= 5, "a shared answer is up to one interval old"
+    assert 2 * revocation.CHECK_SECS <= 5, "a shared answer may be one interval old"
     monkeypatch.setattr(revocation, "CHECK_SECS", 0.05)
     begun, over = threading.Event(), threading.Event()
 
@@ -65,4 +65,4 @@ def test_a_stream_of_packets_ends_once_its_token_is_revoked(
     if path == "packets":
         assert "The token was revoked" in answer.text
     else:
-        assert answer.content.startswith(HEADER), "a file of packets ends without words"
+        assert answer.content.startswith(HEADER), "a file of packets ends without a message"

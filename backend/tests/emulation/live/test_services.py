@@ -82,7 +82,7 @@ def test_a_run_lists_its_services_with_messages_that_can_be_sent(client: TestCli
     assert "BCube" in problem["detail"]
 
 
-def test_what_cannot_be_sent_is_refused_by_its_field(client: TestClient, run: str) -> None:
+def test_an_invalid_message_is_refused_by_its_field(client: TestClient, run: str) -> None:
     for service, asked, field, limit in [
         ("cash", {"message": "get a"}, "path.service", "cache"),
         ("cache", {"message": "é" * 20_000}, "body.message", "30,720 bytes"),
@@ -100,7 +100,7 @@ def test_what_cannot_be_sent_is_refused_by_its_field(client: TestClient, run: st
         assert error["message"]
         if limit is not None:
             assert limit in error["limit"]
-            assert error["hint"], "what to do about it"
+            assert error["hint"], "the fix"
 
 
 def test_a_message_goes_to_its_server_and_the_answers_are_those_that_are_recorded(
@@ -150,7 +150,7 @@ def test_only_a_run_whose_packets_flow_takes_messages(client: TestClient, run: s
     client.post(f"{API}/runs/{run}/cancel")
     code, problem = send(client, run, "cache", message="get a")
     assert (code, problem["type"]) == (409, "urn:cubeyard:problem:run-over")
-    assert client.get(f"{API}/runs/{run}/services").status_code == 200, "what it had is known"
+    assert client.get(f"{API}/runs/{run}/services").status_code == 200, "an ended run has services"
     flow = client.post(f"{API}/experiments", json={"plan": TORUS, "workload": {"kind": "permutation"}}).json()["id"]
     other = client.post(f"{API}/experiments/{flow}/runs").json()["id"]
     assert send(client, other, "cache", message="get a")[1]["type"] == "urn:cubeyard:problem:no-emulation"
@@ -172,7 +172,7 @@ MESSAGES = st.fixed_dictionaries(
 
 @settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(SERVICES, MESSAGES | ODD)
-def test_whatever_is_asked_is_done_or_refused_in_words(
+def test_any_request_is_carried_out_or_refused_with_a_reason(
     client: TestClient, database: Database, run: str, fabric: Scripted, service: str, body: Any
 ) -> None:
     told(database, run, {"events": [answer(0, "again")]})

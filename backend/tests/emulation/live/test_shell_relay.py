@@ -128,13 +128,13 @@ def test_a_shell_at_the_other_end_is_like_one_here(folder: Path, opened: list[Ps
     assert opened[0].closed >= 1
 
 
-def test_who_leaves_without_a_word_leaves_no_shell(folder: Path, opened: list[PseudoTerminal]) -> None:
+def test_a_page_that_disconnects_without_a_message_leaves_no_shell(folder: Path, opened: list[PseudoTerminal]) -> None:
     shell = RelayedShell(folder, question())
     shell.hang_up()
     assert opened[0].process.wait(20) != 0
 
 
-def test_a_refusal_is_told_as_it_was_raised(folder: Path) -> None:
+def test_a_refusal_reaches_the_caller_unchanged(folder: Path) -> None:
     for ask in (lambda: calling.check(folder, question(OFF)), lambda: RelayedShell(folder, question(OFF))):
         with pytest.raises(ProblemError) as refused:
             ask()
@@ -162,7 +162,7 @@ def test_more_shells_than_the_limit_are_refused(folder: Path) -> None:
         shell.close()
 
 
-def test_without_a_worker_it_says_so(folder: Path, opened: list[PseudoTerminal]) -> None:
+def test_a_missing_worker_is_reported(folder: Path, opened: list[PseudoTerminal]) -> None:
     shell = RelayedShell(folder, question())
     empty = folder / "other"
     empty.mkdir()
@@ -179,7 +179,7 @@ def test_without_a_worker_it_says_so(folder: Path, opened: list[PseudoTerminal])
     shell.close()
 
 
-def test_what_is_no_question_ends_the_connection_alone(folder: Path) -> None:
+def test_an_invalid_question_only_ends_its_connection(folder: Path) -> None:
     for nonsense in (b"x" * (MAX_LINE_BYTES + 1), b'{"what": "rm"}\n', b'{"what": "open", "idle_secs": -1}\n', b""):
         connection = calling.connected(next(folder.glob("*.sock")))
         with connection:

@@ -57,7 +57,7 @@ def _no_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
 
 
-def test_without_an_engine_the_reason_is_told(client: TestClient, run: str) -> None:
+def test_a_missing_engine_is_reported_with_the_reason(client: TestClient, run: str) -> None:
     assert "The Docker engine does not answer" in end_of(client, run)["reason"]
     state = client.get(f"{API}/runs/{run}/servers/00/terminal").json()
     assert (state["available"], state["open"], state["limit"]) == (False, 0, 8)

@@ -77,7 +77,7 @@ def test_a_full_tick_fits_with_the_finest_unit_that_does(
 
 
 @given(st.sampled_from([1, 7, 1000]), st.lists(st.lists(st.integers(0, 10**7), min_size=3, max_size=3), min_size=1))
-def test_what_rounding_leaves_is_told_later(unit: int, ticks: list[list[int]]) -> None:
+def test_rounding_errors_are_carried_into_later_ticks(unit: int, ticks: list[list[int]]) -> None:
     units = Units(unit)
     reported = np.array([units.of(np.array(values)) for values in ticks]) * unit
     left = np.cumsum(ticks, axis=0) - np.cumsum(reported, axis=0)
@@ -85,7 +85,7 @@ def test_what_rounding_leaves_is_told_later(unit: int, ticks: list[list[int]]) -
 
 
 @given(st.integers(0, 2**32), st.lists(st.tuples(st.integers(0, 40), st.integers(0, 400)), min_size=1, max_size=5))
-def test_the_largest_are_told_and_counts_that_do_not_fit_wait(seed: int, ticks: list[tuple[int, int]]) -> None:
+def test_the_largest_values_are_sent_and_counts_that_do_not_fit_wait(seed: int, ticks: list[tuple[int, int]]) -> None:
     """In each tick, some of 40 rows have a value, and there is space for some of them."""
     draws = np.random.default_rng(seed)
     counts, levels = Few(counts=True), Few(counts=False)
@@ -111,7 +111,7 @@ def test_the_largest_are_told_and_counts_that_do_not_fit_wait(seed: int, ticks: 
                 assert size <= room_bytes
             if len(reported) < len(due):
                 row = order[len(reported)]
-                assert size + len(orjson.dumps([row, *due[row]])) + 1 > room_bytes, "no room for another"
+                assert size + len(orjson.dumps([row, *due[row]])) + 1 > room_bytes, "no space for another"
             if had is waiting:
                 waiting = {row: pair for row, pair in due.items() if row not in reported}
     none = [[0] * 40] * 2

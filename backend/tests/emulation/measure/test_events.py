@@ -35,7 +35,7 @@ def chosen(row: int, kind: str = "path-selected") -> Json:
     }
 
 
-def test_a_flow_is_told_by_its_number_too() -> None:
+def test_a_flow_is_identified_by_its_number_too() -> None:
     events = Events(4)
     events.clock.sampled(10.0, 6_000_000_000)
     events.hear([{"kind": "flow-done", "server": 1, "flow": 3, "at_nanos": 5_000_000_000}], 10.0)
@@ -54,7 +54,7 @@ def test_unknown_flow_numbers_are_refused_and_the_calibration_is_no_flow_of_the_
     )
 
 
-def test_subflows_are_told_with_their_ports_and_path() -> None:
+def test_subflows_are_reported_with_their_ports_and_path() -> None:
     events = Events(4)
     up = {"kind": "subflow-up", "server": 1, "flow": 3, "subflow": 2, "ports": [1, None], "at_nanos": 5}
     path = {"path_id": 7, "servers": [10, 11, 15], "available_bits_per_sec": None, "others": 0}
@@ -149,7 +149,7 @@ def test_a_server_that_floods_waits_for_its_turn_and_what_is_left_out_is_counted
     assert [event["server"] for event in first if event["kind"] == "neighbour-dead"] == [3, 2]
     (left_out,) = [event for event in first if event["kind"] == "events-left-out"]
     hellos = [event["cells"][0]["value"] for tick in (first, *others) for event in tick if event["kind"] == "protocol"]
-    assert hellos == list(range(len(hellos))), "what is told is told in order"
+    assert hellos == list(range(len(hellos))), "events are reported in order"
     assert (left_out["server"], left_out["count"]) == (7, 4000 - len(hellos))
     assert events.left_out == [(7, 4000 - len(hellos))]
 
@@ -174,7 +174,7 @@ said = st.fixed_dictionaries(
 
 @settings(max_examples=examples(50), deadline=None)
 @given(st.lists(said, max_size=12), st.integers(0, 10**9))
-def test_whatever_a_node_says_the_session_goes_on_and_frames_stay_small(every: list[Json], offset: int) -> None:
+def test_sessions_continue_with_small_frames_for_any_reports_of_nodes(every: list[Json], offset: int) -> None:
     frames = [[frame(1, links=[], flows=[], events=[{**item, "server": i % 3} for i, item in enumerate(every)])]] * 2
     events = Events(4)
     events.hear(merged(frames, [0, offset])["events"], 1.0)
@@ -195,7 +195,7 @@ def test_whatever_a_node_says_the_session_goes_on_and_frames_stay_small(every: l
         {"took_nanos": -1},
     ],
 )
-def test_what_a_node_cannot_mean_is_refused_aloud_and_counts_for_nothing(wrong: Json) -> None:
+def test_invalid_events_of_a_node_are_reported_and_not_counted(wrong: Json) -> None:
     events = Events(4)
     events.hear([{**chosen(0, "path-switched"), **wrong}, chosen(1, "path-switched")], 1.0)
     tick = events.tick()
@@ -212,7 +212,7 @@ def test_of_many_that_flood_each_is_told_of_in_its_turn() -> None:
     for second in range(3):
         events.hear(flood if second == 0 else [], float(second))
         tick = events.tick(2000)["events"]
-        assert len(orjson.dumps(tick)) <= 2000, "what is left out takes room as the rest does"
+        assert len(orjson.dumps(tick)) <= 2000, "reports of omitted events take space too"
         for event in tick:
             if event["kind"] == "events-left-out":
                 result.setdefault(event["server"], []).append(event["count"])

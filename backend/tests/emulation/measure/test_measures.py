@@ -76,7 +76,7 @@ def test_a_tick_is_small(engine: Engine, spec: Json, workload: str) -> None:
     assert max(sizes) <= FRAME_BYTES
 
 
-def test_what_is_told_in_units_adds_up_to_what_was_measured(engine: Engine) -> None:
+def test_values_in_units_add_up_to_the_measured_bytes(engine: Engine) -> None:
     request = question(engine, {"family": "bcube", "n": 16, "k": 1}, "permutation")
     recorder = Recorder(request)
     unit, links = recorder.format.unit_bytes, len(request.network.links)
@@ -93,10 +93,10 @@ def test_what_is_told_in_units_adds_up_to_what_was_measured(engine: Engine) -> N
             drops[:, link] += counts
     sent = [31_337 * 40 * 41 // 2 + 40 * link for link in range(links)]
     assert np.all((sent - reported >= 0) & (sent - reported < unit))
-    assert np.all(drops == 1), "every drop is told once, if later"
+    assert np.all(drops == 1), "every drop is reported once, if later"
 
 
-def test_a_second_holds_what_its_ticks_told(engine: Engine) -> None:
+def test_a_second_contains_the_values_of_its_ticks(engine: Engine) -> None:
     recorder, seconds = Recorder(question(engine)), Seconds()
     ticks, reported = [], []
     for number in range(1, 26):
@@ -109,7 +109,7 @@ def test_a_second_holds_what_its_ticks_told(engine: Engine) -> None:
     assert seconds.rest() is None
     assert [second["tick"] for second in reported] == [10, 20, 25]
     assert [second["secs"] for second in reported] == [1.0, 1.0, 0.5]
-    assert {*reported[0]} == {*ticks[0], "secs"}, "of the same form"
+    assert {*reported[0]} == {*ticks[0], "secs"}, "in the same format"
     for read in (
         lambda frame: np.array(frame["links"]["ab"] + frame["links"]["ba"]),
         lambda frame: np.array(frame["links"]["ab_packets"] + frame["links"]["ba_packets"]),
@@ -320,7 +320,7 @@ def test_the_series_has_the_first_tick_of_each_second_that_has_any(engine: Engin
     assert [item[0] for item in recorder.series] == [round(at, 1) for at in first.values()]
 
 
-def test_what_was_sent_before_the_measured_time_is_in_the_last_second_s_rates_alone(engine: Engine) -> None:
+def test_bytes_from_before_the_measured_time_only_count_in_the_rates_of_the_last_second(engine: Engine) -> None:
     recorder = Recorder(question(engine, TINY, "permutation"))
     for number in range(1, 21):
         recorder.take({"at_secs": number / 10, "flows": {"bytes": [1000, 2000, 3000, 0]}})
@@ -328,7 +328,7 @@ def test_what_was_sent_before_the_measured_time_is_in_the_last_second_s_rates_al
     tick, secs = recorder.take({"at_secs": 2.1, "flows": {"bytes": [0, 0, 0, 4000]}})
     reading = recorder.count(tick, secs, 0.1, "before")
     assert reading.goodput_bits_per_sec == pytest.approx((9 * 6000 + 4000) * 8)
-    assert reading.stalled_flows == 0, "one that carried nothing in a tenth of a second is not stalled"
+    assert reading.stalled_flows == 0, "a flow without bytes in a tenth of a second is not stalled"
     assert recorder.total.goodput_bits_per_sec == pytest.approx(4000 * 8 * 10)
     assert not recorder.all_received
 
@@ -342,7 +342,7 @@ def test_a_flow_that_has_sent_all_it_had_is_neither_stalled_nor_slow(engine: Eng
         assert recorder.all_received == (number == 30)
         assert reading.stalled_flows == 0
         if 6 <= number < 30:
-            assert reading.abt_bits_per_sec == pytest.approx(100 * 8 * 10), "of the one that goes on"
+            assert reading.abt_bits_per_sec == pytest.approx(100 * 8 * 10), "of the flow that continues"
 
 
 def test_a_frame_that_leaves_things_out_is_read_as_nothing(engine: Engine) -> None:

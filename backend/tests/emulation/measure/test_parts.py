@@ -43,7 +43,7 @@ def test_an_event_that_no_text_makes_long_is_left_as_it_is() -> None:
 
 
 @given(st.text(st.characters(codec="utf-8"), max_size=4000))
-def test_whatever_a_service_answers_is_told_whole(answer: str) -> None:
+def test_answers_of_services_are_reported_completely(answer: str) -> None:
     events = Events(0)
     events.hear([{**event(answer), "kind": "service-answer", "at_nanos": 5}], 1.0)
     reported: list[Json] = []

@@ -25,7 +25,7 @@ def test_rates_are_means_by_the_time_of_each_path(spans: list[tuple[float, int]]
     assert result[0] == pytest.approx(mean)
 
 
-def test_paths_that_are_not_known_most_of_the_time_say_nothing() -> None:
+def test_paths_that_are_unknown_most_of_the_time_give_no_rates() -> None:
     taken = PathsTaken(2)
     assert taken.fair_rates(by_length) is None
     taken.add(3.0, {0: [0, 1]}, 1)

@@ -28,7 +28,7 @@ Json = dict[str, Any]
 TINY = {"family": "bcube", "n": 2, "k": 1}
 
 
-def test_the_fabric_is_told_the_whole_network(engine: Engine) -> None:
+def test_the_fabric_gets_the_whole_network(engine: Engine) -> None:
     result = with_gateways(network(engine, TINY), ["11", "00"])
     assert result.for_fabric("run1", 7, "software", {"hello_secs": 2.0}) == {
         "run": "run1", "spec": TINY, "rate_bits_per_sec": 1e8, "mtu": 9000, "protocol": "bcube", "forwarding": "software",
@@ -122,7 +122,7 @@ def test_a_slice_of_a_fat_tree_keeps_the_switches_between_its_servers(engine: En
     assert sorted(far.switch_levels.values()) == [0, 0, 1, 1, 1, 1, 2, 2, 2, 2]
 
 
-def test_a_slice_says_what_it_leaves_out(engine: Engine) -> None:
+def test_a_slice_lists_the_servers_that_it_leaves_out(engine: Engine) -> None:
     part = network(engine, TINY, {"servers": ["00", "01", "10"]})
     assert (part.whole, part.outside) == (False, ["11"])
     assert list(part.switches.values()) == ["<0,0>", "<1,0>"], "a switch with one server left carries nothing"
@@ -134,7 +134,7 @@ def flow_words(**more: Any) -> Json:
     return {"proto": "tcp", "bytes": None, "rate_bits_per_sec": None, "start_secs": 0.0, "pipeline": None, **more}
 
 
-def test_the_fabric_is_told_every_flow(engine: Engine) -> None:
+def test_the_fabric_gets_every_flow(engine: Engine) -> None:
     reported = for_fabric([Flow(0, 3, 1, 1e8), Flow(1, 1, 2, 1e8, relays=0)], Emulation())
     assert reported == [
         flow_words(id=0, source=3, destination=1),
@@ -165,7 +165,7 @@ def test_a_pipeline_passes_on_from_one_receiver_to_the_next(engine: Engine) -> N
     assert result.flows == [Flow(i, ends[i], ends[i + 1], 1e8, i - 1 if i else None) for i in range(3)]
 
 
-def test_there_may_be_so_many_flows_and_not_one_more(engine: Engine) -> None:
+def test_the_maximum_number_of_flows_is_accepted_and_one_more_is_refused(engine: Engine) -> None:
     request = question(engine, TINY, "one-to-one")
     for connections in (1, 2):
         settings = Emulation(connections=connections)
@@ -185,7 +185,9 @@ def test_there_may_be_so_many_flows_and_not_one_more(engine: Engine) -> None:
         flows_of(engine, request.network, none, Emulation(), {"kind": "x"})
 
 
-def test_the_estimate_is_of_what_is_sent_by_this_many_cores(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_estimate_depends_on_the_sent_traffic_and_the_number_of_cores(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert memory_free_bytes() > 2**20
     monkeypatch.setattr(estimates.os, "cpu_count", lambda: 4)
     monkeypatch.setattr(estimates, "memory_free_bytes", lambda: 2**33)
@@ -211,7 +213,7 @@ def test_ports_take_the_longest_packets_that_suit_the_rate(rate: float) -> None:
     mtu = Emulation().mtu_at(rate)
     assert mtu == 1500 or mtu * 8 / rate <= PACKET_SECS
     assert all(longer * 8 / rate > PACKET_SECS for longer in MTUS if longer > mtu)
-    assert Emulation(mtu=1400).mtu_at(rate) == 1400, "what is asked for"
+    assert Emulation(mtu=1400).mtu_at(rate) == 1400, "the requested number"
 
 
 def test_a_network_takes_the_memory_that_is_free_and_no_more(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:

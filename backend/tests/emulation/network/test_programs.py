@@ -69,14 +69,14 @@ def test_mistakes_are_named_with_line_column_and_server(engine: Engine) -> None:
     assert message.startswith("Line 1, column 9")
 
 
-def test_a_slice_has_the_neighbours_that_are_there(engine: Engine) -> None:
+def test_a_slice_has_the_neighbours_that_exist(engine: Engine) -> None:
     program = "SetVIfTable(0, dstmac[0x02], NULL, 0);"
     pair = network(engine, BCUBE, {"servers": ["00", "01"]})
     message, _ = refused(engine, "serverswitch", program, pair)
     assert "must be of a neighbour: 0x01" in message
 
 
-def test_the_kernels_chip_says_what_it_has_not(engine: Engine) -> None:
+def test_the_kernels_chip_names_its_missing_features(engine: Engine) -> None:
     for dataplane in ("serverswitch", "serverswitch-software"):
         programmed(engine, network(engine), dataplane, PREFIX, FIELD)
     programmed(engine, network(engine), "serverswitch-software", TUNNEL, FIELD)

@@ -69,13 +69,13 @@ def test_processes_are_hosted_beside_modules_and_refused_by_the_same_rules(engin
     assert "process" not in UserService.model_fields
 
 
-def test_a_run_knows_its_services(engine: Engine) -> None:
+def test_a_run_lists_its_services(engine: Engine) -> None:
     settings = Emulation(services=[service()])
     document = {"plan": {"spec": TORUS}, "emulation": settings.model_dump(mode="json")}
     assert network_of(engine, document).protocol["services"][-1]["name"] == "greeting"
 
 
-def test_without_services_a_question_is_what_it_was() -> None:
+def test_a_question_without_services_is_unchanged() -> None:
     assert "services" not in Emulation().model_dump(mode="json")
 
 

@@ -122,7 +122,7 @@ def test_packets_carry_the_abt_of_the_closed_form_and_of_the_flow_engine(
         measured = lab(None).measure([Trial("agreement", spec, workload, link, emulation)])["agreement"]
     flows = np.array([flow["goodput_bits_per_sec"] for flow in measured.report["per_flow"]])
     assert flows.sum() == pytest.approx(len(flows) * pace, rel=TOLERANCE)
-    assert np.percentile(flows, 2) > 0.8 * pace, "nobody is left behind"
+    assert np.percentile(flows, 2) > 0.8 * pace, "every flow gets its rate"
     # Links also carry acknowledgements, hellos and link state.
     assert bits_on_links(measured).sum() == pytest.approx(crossed * pace, rel=3 * TOLERANCE)
 
@@ -135,7 +135,7 @@ def test_one_to_one_takes_one_path_alone(nothing_left: Callable[[], Any]) -> Non
     assert counted.sum() == 4, "up to the root and down again"
     links = bits_on_links(measure(engine, TREE, workload, pace))
     assert links[counted == 1] == pytest.approx(pace, rel=TOLERANCE)
-    assert links[counted == 0].max() < 0.05 * pace, "acknowledgements alone go the other way"
+    assert links[counted == 0].max() < 0.05 * pace, "only acknowledgements go in the other direction"
 
 
 @pytest.mark.long

@@ -141,12 +141,12 @@ def test_three_tors_carry_the_same_by_load(engine: Engine, nothing_left: Left) -
     assert max(hot) / min(hot) <= 1.2, loads
     assert other < 0.05 * max(hot)
     rate = RACK_BITS_PER_SEC / SERVERS_OF_RACK / FLOWS_OF_SERVER / 8
-    assert min(flows) > 0.9 * rate * MEASURED_SECS, "flows that move go on"
-    assert controller["controller"] == network.tors[0], "it is on the lowest ToR"
+    assert min(flows) > 0.9 * rate * MEASURED_SECS, "flows that move continue"
+    assert controller["controller"] == network.tors[0], "the controller is on the lowest ToR"
     assert controller["rebindings"] >= 10
     assert controller["rebound"] < 1.5
     assert controller["refused"] == 0
-    assert [uplink["tor"] for uplink in uplinks] == network.tors[:LOOP], "its own loop's"
+    assert [uplink["tor"] for uplink in uplinks] == network.tors[:LOOP], "the ToRs of its own loop"
     expected = 2 * RACK_BITS_PER_SEC / 3 / UPLINKS_BITS_PER_SEC
     for uplink in uplinks[:3]:
         assert float(uplink["up"].split()[0]) / 100 == pytest.approx(expected, rel=0.3), uplinks
@@ -175,7 +175,7 @@ def test_another_tor_takes_over_from_a_killed_controller(engine: Engine, nothing
     # Rack 1 can only use the second ToR now, so rack 2 uses that ToR less.
     assert max(first, other) / min(first, other) <= 1.2, loads
     rate = RACK_BITS_PER_SEC / SERVERS_OF_RACK / FLOWS_OF_SERVER / 8
-    assert min(flows) > 0.9 * rate * MEASURED_SECS, "every flow has healed"
+    assert min(flows) > 0.9 * rate * MEASURED_SECS, "every flow has recovered"
 
 
 @pytest.mark.long
@@ -189,7 +189,7 @@ def test_flows_between_servers_of_one_tor_stay_below_it(engine: Engine, nothing_
     ]
     loads, received = measured(network, flows, lambda run: run.tor_loads(1.0, 5.0))
     assert sum(received) > 0.8 * len(flows) * 5e5 / 8 * 4
-    assert sum(loads) < 0.02 * sum(received), "hellos and their messages are all that goes up"
+    assert sum(loads) < 0.02 * sum(received), "only hellos with their messages go up"
 
 
 def far_spread(network: Network, links: list[list[int]], tors: list[int]) -> float:

@@ -58,10 +58,10 @@ def test_a_program_calls_the_chip_of_its_server_while_packets_flow(
 
             chip.SetLookupTable(*BCUBE_PACKETS, Action("TO_CPU"))  # type: ignore[arg-type]
             result = chip.RecvPacket(30.0)
-            assert result is not None, "packets of the flows come to the program"
+            assert result is not None, "packets of the flows reach the program"
             packet, iport = result
             assert iport >= 4
-            assert packet[23] == 253, "BCube's header is on it"
+            assert packet[23] == 253, "the packet has BCube's header"
             assert chip.SendPacket(packet, 0)
             chip.ClearLookupTable("TCAM", 2000)
             server.wait("packets by the server's own program again", delivered)

@@ -36,9 +36,9 @@ def test_a_core_that_is_off_is_led_around(emulate: Command, nothing_left: Left) 
     for name, window in windows.items():
         assert window["stalled_flows"] == 0, (name, window)
     (fault,) = result["faults"]
-    assert fault["moves"] > 0, "some flow's path went over that core"
+    assert fault["moves"] > 0, "the path of some flow used that core switch"
     assert fault["last_move_secs"] < 0.2, "tables change with the carrier"
-    assert fault["detected_secs"] < 1.0, "the switches beside it lose carriers"
+    assert fault["detected_secs"] < 1.0, "the switches next to it lose carriers"
     assert min(flow["goodput_bits_per_sec"] for flow in result["per_flow"]) > 0
     assert windows["before"]["goodput_bits_per_sec"] > 0.75 * result["ideal_bits_per_sec"], result["fidelity"]
 

@@ -118,11 +118,11 @@ def test_tcp_goes_around_a_pulled_cable_and_back_and_around_a_silent_server(
 
     before = mean(2.0, 4.0)
     assert before > 0.8 * RATE_BITS_PER_SEC
-    assert mean(4.0, 5.0) > 0.5 * before, "rerouted on the spot"
+    assert mean(4.0, 5.0) > 0.5 * before, "rerouted locally"
     assert mean(6.0, 8.0) > 0.75 * before
     assert mean(10.0, 12.0) > 0.75 * before
-    assert mean(13.0, 16.0) < 0.1 * before, "a silent server is found by its silence alone"
-    assert mean(22.0, 24.0) > 0.7 * before, "TCP tries again after a time that it has doubled"
+    assert mean(13.0, 16.0) < 0.1 * before, "a silent server is only detected by its silence"
+    assert mean(22.0, 24.0) > 0.7 * before, "TCP retransmits after a doubled timeout"
     died = [event for event in events if event["kind"] == "neighbour-dead" and event["cause"] == "silence"]
     assert {event["neighbour"] for event in died if event["server"] != at(0, 3)} == {at(0, 3)}
 

@@ -57,5 +57,5 @@ def test_a_killed_docker_engine_ends_the_run_clearly(home: Path, engine: OwnEngi
     with Live(home, **host):
         deadline = time.monotonic() + 30
         while containers():
-            assert time.monotonic() < deadline, "the next start removes what was left"
+            assert time.monotonic() < deadline, "the next start removes the leftovers"
             time.sleep(0.2)

@@ -30,5 +30,5 @@ def test_the_slowest_flow_gets_its_share_and_a_silent_cut_is_counted(
     assert fidelity["own_cpu"] <= fidelity["cpu"] + 0.1
     assert [fault["kind"] for fault in report["faults"]] == ["cable-cut-silent", "link-rate"]
     dropped = {link["link"]: link["ab_drops"] + link["ba_drops"] for link in report["per_link"]}
-    assert dropped["00/<0,0>"] > 0, "what the cut swallows is counted"
+    assert dropped["00/<0,0>"] > 0, "packets dropped by the cut are counted"
     assert report["faults"][0]["recovered_at_secs"] is not None

@@ -115,7 +115,7 @@ def test_the_tor_between_two_hot_racks_has_twice_the_load_unless_flows_follow_it
 
 
 @pytest.mark.long
-def test_a_shuffle_is_over_sooner_in_loops_of_three(nothing_left: Left) -> None:
+def test_a_shuffle_ends_sooner_in_loops_of_three(nothing_left: Left) -> None:
     with lab(0.2) as made:
         wanted = {trial.name: trial for trial in subways_fig10.trials(made)}
         names = [subways_fig10.name_of("ecmp", size) for size in (0, 3)]
@@ -166,12 +166,12 @@ def test_three_racks_reach_the_fourth_sooner_over_shared_tors_than_over_trunks(n
     # segments lost below the ToR are counted again above it.
     assert 30 < rows["Type 1, of the data over aggregation switches"]["ours"] < 50
     first, second, *others = document["series"]
-    assert [item["y"][-1] for item in (first, second)] == [100.0, 100.0], "every flow is over"
+    assert [item["y"][-1] for item in (first, second)] == [100.0, 100.0], "every flow has ended"
     assert [other["paper"] for other in others] == [True] * 3
 
 
 @pytest.mark.long
-def test_a_measurement_that_nobody_waits_for_ends_and_leaves_nothing(nothing_left: Left) -> None:
+def test_a_cancelled_measurement_ends_and_leaves_nothing(nothing_left: Left) -> None:
     calls = 0
 
     def told(done: int, total: int) -> bool:
@@ -191,7 +191,7 @@ def test_two_connections_take_two_relays_by_the_chips_tables(nothing_left: Left)
     for kind in (chip_bcube.CHIP, chip_bcube.SOFTWARE):
         assert rows[f"both connections, {kind}"]["ours"] > 0.1
     # In user space, a busy machine determines which of the two makes progress.
-    assert rows[f"busier relay over the other, {chip_bcube.CHIP}"]["ours"] < 2, "the connections take a path each"
+    assert rows[f"busier relay over the other, {chip_bcube.CHIP}"]["ours"] < 2, "each connection takes another path"
     assert rows[f"CPU of a relay for 1.7 Gb/s, {chip_bcube.SOFTWARE}"]["ours"] > 1
 
 
@@ -237,7 +237,7 @@ def test_aggregation_takes_the_links_of_table_1(nothing_left: Left) -> None:
 
 
 @pytest.mark.long
-def test_a_server_sends_back_what_six_links_bring_by_both_routing_services(nothing_left: Left) -> None:
+def test_a_server_returns_the_packets_of_six_links_by_both_routing_services(nothing_left: Left) -> None:
     rows, _ = measured("camcube-fig6-measured", 0.2)
     # The figure reports which links this machine can fill. This test only checks that all packets
     # return in every mode.

@@ -39,7 +39,7 @@ LARGE_TOO: list[Json] = [
         *(pytest.param(spec, id=spec["family"], marks=pytest.mark.long) for spec in LARGE_TOO),
     ],
 )
-def test_what_is_taken_of_a_large_plan_sends_real_packets(emulate: Command, nothing_left: Left, spec: Json) -> None:
+def test_the_chosen_part_of_a_large_plan_sends_real_packets(emulate: Command, nothing_left: Left, spec: Json) -> None:
     result = emulate.run(
         "--spec", json.dumps(spec), "--fit", "--workload", "permutation", "--mode", "namespaces", "--link-rate", "2M", "--seconds", "4", "--settle", "1",
         "--calibrate", "0.5",

@@ -98,7 +98,7 @@ def test_a_hostile_program_in_a_container_harms_nobody_else(
         before, began, others = cpu_secs(nodes), time.monotonic(), moved("01")
         live.wait("its end", lambda: re.search("^flooded", said(), re.MULTILINE), secs=60)
         share = (cpu_secs(nodes) - before) / (time.monotonic() - began)
-        assert moved("01") > others + 20_000, "the other servers carry on"
+        assert moved("01") > others + 20_000, "the other servers continue"
         assert docker.run("wait", container).stdout.strip() == "0"
         print(re.findall("^flooded.*", said(), re.MULTILINE))
         check_what_it_said(said())

@@ -86,7 +86,7 @@ def test_all_to_all_over_two_engines_survives_a_cable_between_them(
     assert result["windows"]["before"]["goodput_bits_per_sec"] > 0.8 * result["ideal_bits_per_sec"]
     assert result["windows"]["before"]["stalled_flows"] == 0
     cable, server = result["faults"]
-    assert cable["detected_secs"] < 0.1, "carrier loss is seen at once"
+    assert cable["detected_secs"] < 0.1, "carrier loss is detected immediately"
     assert cable["moves"] > 0
     assert server["recovered_at_secs"] > 6.9, "started again by the engine over there, however long a container takes"
     assert result["verdict"]["outcome"] == "held"
@@ -137,7 +137,7 @@ def test_both_machines_are_named_with_what_they_have(machines: tuple[Machine, Ma
 
 
 @pytest.mark.long
-def test_whatever_is_killed_on_either_machine_leaves_nothing_on_any(
+def test_kills_on_either_machine_leave_nothing_on_any(
     emulate_there: Command, machines: tuple[Machine, Machine]
 ) -> None:
     """Kills first the command, whose leftovers the next command removes, and then the fabric on the

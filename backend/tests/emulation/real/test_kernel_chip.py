@@ -96,7 +96,7 @@ def test_nobody_but_the_chips_own_socket_is_the_cpu(home: Path, nothing_left: Le
         for pid in pids_of(run):
             status = Path(f"/proc/{pid}/status").read_text().splitlines()
             held = {line.split()[0]: int(line.split()[1], 16) for line in status if line.startswith("Cap")}
-            assert held["CapPrm:"] == held["CapEff:"] == held["CapAmb:"] == 0, "the node may do nothing"
+            assert held["CapPrm:"] == held["CapEff:"] == held["CapAmb:"] == 0, "the node has no capability"
         with (
             ServerSwitch.connect(place_of(home, run, "00")) as chip,
             ServerSwitch.connect(place_of(home, run, "01")) as other,
@@ -159,7 +159,7 @@ def test_tcp_comes_to_a_program_packet_by_packet_with_right_checksums_and_goes_o
 
 
 @pytest.mark.long
-def test_what_a_program_leaves_behind_and_what_its_server_does(home: Path, nothing_left: Left) -> None:
+def test_leftovers_of_programs_and_effects_on_their_servers(home: Path, nothing_left: Left) -> None:
     hold = (
         "import sys, time; from cubeyard.chip.serverswitch import Action, ServerSwitch\n"
         "chip = ServerSwitch.connect(sys.argv[1])\n"
@@ -180,7 +180,7 @@ def test_what_a_program_leaves_behind_and_what_its_server_does(home: Path, nothi
         program.wait()
         program.stdout.close()
         with ServerSwitch.connect(place) as chip:
-            assert "TO_CPU" in chip.tables(), "entries outlive who has set them, as in user space"
+            assert "TO_CPU" in chip.tables(), "entries stay after their program has ended, as in user space"
             chip.ClearLookupTable("TCAM", 2000)
 
         def delivered() -> bool:

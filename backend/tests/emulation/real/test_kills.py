@@ -92,7 +92,7 @@ def _turn(instance: Instance, victim: str, moment: float, draws: Random) -> None
     else:
         assert ended["state"] == "cancelled", ended
     frames = instance.frames(run)
-    assert frames[: len(committed)] == committed, "what was committed is there, unchanged"
+    assert frames[: len(committed)] == committed, "committed data are unchanged"
     assert [number for number, _, _ in frames] == list(range(1, len(frames) + 1))
     assert ended["last_seq"] == len(frames)
     _cleared(instance, run)

@@ -113,7 +113,7 @@ def home() -> Iterator[Path]:
         last.stop()
 
 
-def test_a_server_tells_what_it_knows_while_packets_flow(home: Path, nothing_left: Left) -> None:
+def test_a_server_reports_its_state_while_packets_flow(home: Path, nothing_left: Left) -> None:
     with Live(home) as server:
         run = server.start()
         state = server.flowing(run)
@@ -203,7 +203,9 @@ def test_a_run_whose_fabric_is_killed_fails_and_says_so(home: Path, nothing_left
 
 
 @pytest.mark.long
-def test_a_router_tells_its_controller_and_the_weights_in_force(engine: Engine, home: Path, nothing_left: Left) -> None:
+def test_a_router_reports_its_controller_and_its_current_weights(
+    engine: Engine, home: Path, nothing_left: Left
+) -> None:
     spec = {"family": "subways", "type": 1, "p": 2, "q": 4, "l": 4, "clusters": 2, "aggs_per_cluster": 2, "cores": 2}
     with Live(home) as server:
         run = server.start(
@@ -243,7 +245,7 @@ def test_a_router_tells_its_controller_and_the_weights_in_force(engine: Engine, 
 
 
 @pytest.mark.long
-def test_a_router_tells_its_routes_and_weighted_next_hops(engine: Engine, home: Path, nothing_left: Left) -> None:
+def test_a_router_reports_its_routes_and_weighted_next_hops(engine: Engine, home: Path, nothing_left: Left) -> None:
     spec = {
         "family": "subways", "type": 2, "p": 2, "q": 4, "l": 4, "c": 2, "clusters": 2, "aggs_per_cluster": 2, "cores": 2,
         "cluster_gbps": [10, 25], "uplink_gbps": 25,

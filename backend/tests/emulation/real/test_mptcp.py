@@ -28,7 +28,7 @@ def test_one_connection_uses_both_ports_outlives_a_cable_and_returns_to_it(
     assert "uncoupled" in result["predicted"]["choices"][0]
     ports = [item for item in result["per_link"] if item["level"] == 0 and item["ab_bits_per_sec"] > 0.2 * link]
     assert len(ports) == 2, "both of the source's ports carry the connection"
-    assert result["windows"]["during"]["stalled_flows"] == 0, "the other port carries on"
+    assert result["windows"]["during"]["stalled_flows"] == 0, "the other port still carries data"
     # When the cable is back, the subflows of its port use their old paths again, and carry data.
     paths = {when: {} for when in ("before", "after")}
     for reported in (event for event in result["events"] if event["kind"] == "subflow-up"):

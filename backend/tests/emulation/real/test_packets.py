@@ -118,7 +118,7 @@ def test_packets_are_read_by_wiresharks_reader_while_they_flow(home: Path, nothi
 
 
 @pytest.mark.long
-def test_packets_are_told_in_words_and_the_stream_ends_with_the_run(home: Path, nothing_left: Left) -> None:
+def test_packets_are_described_in_words_and_the_stream_ends_with_the_run(home: Path, nothing_left: Left) -> None:
     with Live(home) as server:
         run = server.start()
         server.flowing(run)

@@ -95,7 +95,7 @@ def test_memcached_s_own_clients_set_and_get_beside_the_requests(
     with fabric() as client:
         client.call("prepare", run=RUN, network=description(engine, json.loads(SUBWAYS)))
         client.call("wire", run=RUN, plain=True)
-        assert client_of(ASKING, "memcping").returncode != 0, "nobody is asked yet"
+        assert client_of(ASKING, "memcping").returncode != 0, "no request was sent yet"
         client.call("workload", run=RUN, flows=flows)
         client.subscribe(RUN)
         client.call("start", run=RUN)
@@ -112,5 +112,5 @@ def test_memcached_s_own_clients_set_and_get_beside_the_requests(
         assert client_of(ASKING, "memccat", "colour").returncode != 0
         frames = client.frames(5.0)
         heard = [frame for frame in (next(frames) for _ in range(10)) if frame is not None]
-        assert sum((frame.get("latencies") or {"answered": 0})["answered"] for frame in heard) > 0, "requests go on"
+        assert sum((frame.get("latencies") or {"answered": 0})["answered"] for frame in heard) > 0, "requests continue"
         client.call("destroy", run=RUN)

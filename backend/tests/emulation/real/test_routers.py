@@ -51,11 +51,11 @@ def test_a_fat_tree_goes_around_a_switch_that_is_off(emulate: Command, nothing_l
     for name, window in windows.items():
         assert window["stalled_flows"] == 0, (name, window)
     (fault,) = result["faults"]
-    assert fault["moves"] > 0, "some flow's path went over that switch"
+    assert fault["moves"] > 0, "the path of some flow used that switch"
     assert fault["last_move_secs"] < 0.2, "tables change with the carrier"
-    assert fault["detected_secs"] < 1.0, "the routers beside it lose carriers"
+    assert fault["detected_secs"] < 1.0, "the routers next to it lose carriers"
     slowest = min(flow["goodput_bits_per_sec"] for flow in result["per_flow"])
-    assert slowest > 0, "16 connections, each of which gets on"
+    assert slowest > 0, "all 16 connections make progress"
     assert len(result["per_link"]) == 48
     # Links are ordered by level: 16 of servers, 16 between edge and aggregation, 16 to the core.
     used = [link for link in result["per_link"][32:] if link["ab_bits_per_sec"] > 1e5]  # more than hellos
@@ -266,7 +266,7 @@ def test_every_flow_takes_the_predicted_path_and_links_carry_what_paths_add_up_t
 
 
 @pytest.mark.long
-def test_a_flow_whose_port_is_taken_tells_the_path_that_it_takes_instead(engine: Engine, nothing_left: Left) -> None:
+def test_a_flow_whose_port_is_taken_reports_the_path_that_it_takes_instead(engine: Engine, nothing_left: Left) -> None:
     network = description(engine, json.loads(FAT_TREE))
     flows = shuffled(network)
     heard = run_to_the_end(network, flows, taken=(0, "10.0.0.1", FIRST_SOURCE_PORT))

@@ -110,7 +110,7 @@ def test_two_services_that_flood_and_tcp_share_a_link_fairly(engine: Engine, not
 
         shared()
         assert watch.bits_per_sec == pytest.approx(RATE_BITS_PER_SEC, rel=0.06)
-        assert watch.most_queued > 1400, "what waits in all queues of the link is told"
+        assert watch.most_queued > 1400, "the bytes in all queues of the link are reported"
 
         struck("link-rate", rate_bits_per_sec=RATE_BITS_PER_SEC / 2)
         shared()
@@ -120,7 +120,7 @@ def test_two_services_that_flood_and_tcp_share_a_link_fairly(engine: Engine, not
         struck("cable-cut-silent")
         watch.shares(0.3)
         watch.shares(0.8)
-        assert (watch.bits_per_sec, watch.drops > 0) == (0.0, True), "everybody's packets are lost and counted"
+        assert (watch.bits_per_sec, watch.drops > 0) == (0.0, True), "packets of all senders are lost and counted"
         watch.call("recover", fault="cable-cut-silent")
         struck("cable-pulled")
         watch.shares(0.5)

@@ -111,5 +111,5 @@ def test_messages_are_answered_recorded_and_replayed(home: Path, nothing_left: L
         answers = [event for event in events if event["kind"] == "service-answer" and event["service"] == "aggregation"]
         assert counts in [answer["answer"] for answer in answers]
         parts = "".join(answer["answer"] for answer in answers)
-        assert all(f"word{i:03} 27\n" in parts for i in range(200)), "a long answer is recorded whole"
+        assert all(f"word{i:03} 27\n" in parts for i in range(200)), "a long answer is recorded completely"
         assert send(server, run, "cache", message="get a")[0] == 409

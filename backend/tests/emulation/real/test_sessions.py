@@ -33,7 +33,7 @@ def test_an_all_to_all_reaches_the_ideal(emulate: Command, nothing_left: Left, m
     share = result["aggregate_goodput_bits_per_sec"] / result["ideal_bits_per_sec"]
     assert share >= 0.95, (share, result["fidelity"])
     slowest = min(flow["goodput_bits_per_sec"] for flow in result["per_flow"])
-    assert slowest > 0, "240 TCP connections, each of which gets on"
+    assert slowest > 0, "all 240 TCP connections make progress"
     assert len(result["per_server"]) == 16
     assert len(result["per_link"]) == 32
     for link in result["per_link"]:
@@ -56,11 +56,11 @@ def test_a_pulled_cable_moves_its_flows(emulate: Command, nothing_left: Left) ->
     )
     (fault,) = result["faults"]
     assert (fault["injected_at_secs"], fault["recovered_at_secs"]) == pytest.approx((3, 7), abs=0.3)
-    assert fault["detected_secs"] < 0.1, "carrier loss is seen at once"
+    assert fault["detected_secs"] < 0.1, "carrier loss is detected immediately"
     assert fault["moves"] > 0
     assert fault["first_move_secs"] < 0.1
     during = result["windows"]["during"]
-    assert during["stalled_flows"] == 0, "every flow found another way"
+    assert during["stalled_flows"] == 0, "every flow found another path"
 
 
 @pytest.mark.long
@@ -187,7 +187,7 @@ def test_a_killed_command_leaves_no_process_even_without_a_next_start(emulate: C
         # ten seconds.
         deadline = time.monotonic() + 60
         while set(_pids()) & set(result):
-            assert time.monotonic() < deadline, "its fabric goes on"
+            assert time.monotonic() < deadline, "its fabric continues"
             time.sleep(0.2)
     emulate.run("--spec", TINY, "--workload", "one-to-one", "--seconds", "1", "--mode", "namespaces", *SHORT)
 

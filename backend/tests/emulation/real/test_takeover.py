@@ -59,7 +59,7 @@ def test_a_process_that_takes_a_fabric_over_keeps_it(home: Path, nothing_left: C
 
 
 @pytest.mark.long
-def test_who_takes_a_run_up_on_a_shared_engine_has_its_names(
+def test_a_worker_that_takes_over_a_run_on_a_shared_engine_can_use_its_names(
     home: Path, docker: Docker, nothing_left: Callable[[], Any]
 ) -> None:
     """Both workers use one Docker engine, where a container's name depends only on its run and
@@ -84,9 +84,9 @@ def test_who_takes_a_run_up_on_a_shared_engine_has_its_names(
         assert {which: set(ids) for which, ids in cut_off.runs().items()} == {other: kept}
         mine = create(goes_on, run)
         cut_off.remove(run)
-        assert set(goes_on.runs()[run]) == mine, "who comes back removes nothing of the worker that went on"
+        assert set(goes_on.runs()[run]) == mine, "a worker that returns removes nothing of the worker that continued"
         goes_on.take_over(run)
-        assert goes_on.living(run) == len(servers), "a worker's own are not of another one"
+        assert goes_on.living(run) == len(servers), "a worker's own containers are no leftovers"
     finally:
         for containers in (cut_off, goes_on):
             for run_id in (run, other):

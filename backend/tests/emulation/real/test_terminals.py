@@ -116,7 +116,7 @@ def gone(docker: Docker, run: str) -> None:
     assert left == []
 
 
-def test_a_shell_pings_resizes_and_tells_its_exit_code(home: Path, docker: Docker, nothing_left: Left) -> None:
+def test_a_shell_pings_resizes_and_reports_its_exit_code(home: Path, docker: Docker, nothing_left: Left) -> None:
     with Live(home, **_only_docker(docker)) as server:
         run = server.start(mode="containers")
         server.flowing(run)

@@ -312,7 +312,9 @@ def test_clients_of_memcached_set_and_get_through_any_server(
         time.sleep(2.0)
         for server in (0, 13, 26):
             written = "".join(f"set k{n} 0 0 1\r\n{server % 10}\r\n" for n in range(30))
-            assert memcached(server, server, written) == "STORED\n" * 30, "heirs answer for a dead server's keys"
+            assert memcached(server, server, written) == "STORED\n" * 30, (
+                "other servers answer for a dead server's keys"
+            )
             assert memcached(2, 2, "get k7\r\n") == f"VALUE k7 0 1\n{server % 10}\nEND\n"
         client.call("recover", run=RUN, fault="server")
 
@@ -341,7 +343,7 @@ def test_replicas_answer_clients_and_forget_what_is_written(engine: Engine, noth
 
 @pytest.mark.long
 @pytest.mark.parametrize("forwarding", FORWARDINGS)
-def test_the_path_of_a_flow_is_told_and_told_again_when_it_moves(
+def test_the_path_of_a_flow_is_reported_and_reported_again_when_it_moves(
     engine: Engine, nothing_left: Left, forwarding: str
 ) -> None:
     network = description(engine, forwarding)

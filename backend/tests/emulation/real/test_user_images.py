@@ -109,7 +109,7 @@ def test_one_that_ends_later_is_an_event_with_its_last_words(
     assert (event["status"], event["message"], event["image"]) == (3, "no more room", NAME)
     (ended,) = report["images"][0]["ended"]
     assert (ended["server"], ended["status"], ended["message"]) == ("01", 3, "no more room")
-    assert min(flow["goodput_bits_per_sec"] for flow in report["per_flow"]) > 0, "the server itself goes on"
+    assert min(flow["goodput_bits_per_sec"] for flow in report["per_flow"]) > 0, "the server itself continues"
 
 
 @pytest.mark.long
@@ -126,7 +126,7 @@ def test_one_that_ends_later_is_an_event_with_its_last_words(
         ),
     ],
 )
-def test_what_does_not_run_is_told_by_server_and_image_before_the_run_starts(
+def test_a_program_that_does_not_run_is_reported_by_server_and_image_before_the_start(
     emulate: Command, docker: Docker, nothing_left: Left, words: tuple[str, ...], said: str
 ) -> None:
     only = ("--image-servers", "01") if NAME in words else ()

@@ -57,7 +57,7 @@ def test_an_end_is_told_once_with_its_last_words(engine: Engine) -> None:
     assert (db["command"], db["servers"], db["ended"]) == (["serve"], ["10"], [])
 
 
-def test_what_a_fault_ended_is_no_event_but_what_its_recovery_started_may_be(engine: Engine) -> None:
+def test_programs_ended_by_a_fault_are_no_events_but_their_successors_may_be(engine: Engine) -> None:
     result, engines, ids = programs(engine)
     engines.states[ids["10"]] = ProgramState("c-10", "sha256:db", 137)
     assert result.look({ids["10"]}, 1.0) == []

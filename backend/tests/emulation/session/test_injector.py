@@ -97,9 +97,7 @@ KINDS_OF_FAULTS = ["server-killed", "server-frozen", "server-off", "cable-pulled
 
 @settings(max_examples=examples(60))
 @given(st.integers(0, 2**32), st.booleans())
-def test_whatever_overlaps_or_fails_everything_is_as_the_faults_that_are_active_say(
-    seed: int, in_containers: bool
-) -> None:
+def test_after_any_overlaps_and_failures_the_state_is_that_of_the_active_faults(seed: int, in_containers: bool) -> None:
     """Injects or recovers one of five faults sixty times; every third time, some call fails."""
     draws = Random(seed)
     every = [(kind, server) for kind in KINDS_OF_FAULTS for server in SERVERS]
@@ -113,7 +111,7 @@ def test_whatever_overlaps_or_fails_everything_is_as_the_faults_that_are_active_
         try:
             assert (injector.inject if action == "inject" else injector.recover)(fault) > 0
         except FabricError:
-            assert was_active is (action == "recover"), "what cannot be broken is not active, what cannot be mended is"
+            assert was_active is (action == "recover"), "a failed injection is not active, a failed recovery is"
             machine.calls_left = -1
             if action == "recover":
                 injector.recover(fault)
@@ -140,7 +138,7 @@ def test_one_thing_that_cannot_be_mended_keeps_nothing_else_broken() -> None:
     assert not injector.active
 
 
-def test_a_fabric_that_has_gone_is_not_asked_for_the_rest() -> None:
+def test_a_fabric_that_has_gone_gets_no_further_calls() -> None:
     machine = Machine(in_containers=False)
     injector, fault = (
         Injector("run", cast(Deployment, machine)),

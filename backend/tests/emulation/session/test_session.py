@@ -140,7 +140,9 @@ def test_a_pair_that_is_measured_for_too_short_is_not_blamed(engine: Engine, pla
     assert (report["fidelity"]["verdict"], report["fidelity"]["calibration"]) == ("unknown", None)
 
 
-def test_a_session_is_over_when_its_sink_has_what_it_waits_for(engine: Engine, place: Place, fabric: Scripted) -> None:
+def test_a_session_ends_when_the_purpose_of_its_sink_is_fulfilled(
+    engine: Engine, place: Place, fabric: Scripted
+) -> None:
     sink = Kept()
     sink.over_after = "second"
     report = run(place, question(engine, seconds=60.0), sink)
@@ -182,7 +184,7 @@ def test_a_fault_that_is_late_keeps_its_length(engine: Engine, place: Place, fab
     assert fault["late_secs"] > 0.5
     assert fault["recovered_at_secs"] - fault["injected_at_secs"] >= 0.399, "times are rounded to 1 ms"
     early = [tick for tick in sink.of("tick") if 0 < tick["at_secs"] < fault["injected_at_secs"] - 0.002]
-    assert {tick["phase"] for tick in early} == {"before"}, "also of those that were read after it"
+    assert {tick["phase"] for tick in early} == {"before"}, "also the ticks that were read after it"
     assert report["verdict"]["outcome"] == "held"
     assert "was injected" in report["verdict"]["sentence"]
     assert "s late" in report["verdict"]["sentence"]
@@ -219,7 +221,7 @@ def test_a_late_fault_that_the_end_cuts_short_leaves_the_run_inconclusive(
     sink = Kept()
     sink.pause = (0.3, 1.6)
     never = run(place, slow, sink)
-    assert (never["faults"], never["not_injected"][0]["reason"]) == ([], NEVER), "it was stopped over the end"
+    assert (never["faults"], never["not_injected"][0]["reason"]) == ([], NEVER), "it was stopped until after the end"
 
 
 def test_a_fault_that_ends_late_is_reported_and_breaks_nothing(engine: Engine, place: Place, fabric: Scripted) -> None:
@@ -338,7 +340,7 @@ def test_a_run_without_an_upgrade_refuses_the_order(engine: Engine, place: Place
     assert not sink.outcomes[1]["ok"]
 
 
-def test_what_is_expected_steps_with_each_fault_and_recovery(engine: Engine, place: Place, fabric: Scripted) -> None:
+def test_the_prediction_changes_with_each_fault_and_recovery(engine: Engine, place: Place, fabric: Scripted) -> None:
     sink = Kept()
     pulled = {"at_secs": 0.3, "until_secs": 1.2, "kind": "cable-pulled", "target": {"names": ["00/<0,0>"]}}
     slower = {"at_secs": 0.4, "kind": "link-rate", "rate_bits_per_sec": 1e7, "target": {"names": ["01/<0,0>"]}}
@@ -389,7 +391,9 @@ def test_a_link_at_a_tenth_and_a_lossy_one_lower_what_is_expected(
     assert report["faults"][2]["loss_ratio"] == 0.25
 
 
-def test_a_broken_hypothesis_aborts_and_mends(engine: Engine, place: Place, fabric: Scripted) -> None:
+def test_a_broken_hypothesis_aborts_the_run_and_recovers_all_faults(
+    engine: Engine, place: Place, fabric: Scripted
+) -> None:
     sink = Kept()
     off = {"at_secs": 0.4, "kind": "switch-off", "target": {"selector": "50% of level-1 switches"}}
     request = question(
@@ -399,7 +403,7 @@ def test_a_broken_hypothesis_aborts_and_mends(engine: Engine, place: Place, fabr
     assert report["ended"] == "aborted"
     assert report["verdict"]["outcome"] == "broken"
     assert sink.of("stop-all")[-1]["recovered"] is True
-    assert not fabric.faults, "everything was mended before the end"
+    assert not fabric.faults, "everything was recovered before the end"
 
 
 def test_a_hypothesis_is_watched_from_the_first_fault_on(engine: Engine, place: Place, fabric: Scripted) -> None:
@@ -478,7 +482,7 @@ def test_live_orders_are_obeyed_and_answered(engine: Engine, place: Place, fabri
     assert [sink.outcomes[id_]["ok"] for id_ in (1, 2, 3, 4)] == [True, True, False, True]
 
 
-def test_a_fault_that_is_ordered_too_late_is_told(engine: Engine, place: Place, fabric: Scripted) -> None:
+def test_a_fault_that_is_ordered_too_late_is_reported(engine: Engine, place: Place, fabric: Scripted) -> None:
     sink, request = Kept(), question(engine, seconds=1)
     live = {"target": {"names": ["01"]}, "kind": "server-frozen"}
     fault = resolve_live(engine, request.network, live, 1, request.seed)
@@ -512,11 +516,11 @@ def test_a_fault_that_cannot_be_made_fails_alone(engine: Engine, place: Place, f
     (missing,) = report["not_injected"]
     assert (missing["id"], missing["targets"], missing["reason"]) == ("f1", ["00/<0,0>"], frame["reason"])
     assert report["faults"] == []
-    assert report["windows"].keys() == {"before"}, "nothing was broken"
+    assert report["windows"].keys() == {"before"}, "no fault was injected"
     assert report["ended"] == "done"
 
 
-def test_what_the_kernel_cannot_inject_is_refused_before_the_start(
+def test_faults_that_the_kernel_cannot_inject_are_refused_before_the_start(
     engine: Engine, place: Place, fabric: Scripted
 ) -> None:
     delay = {"kind": "link-delay", "delay_secs": 0.01, "target": {"names": ["00/<0,0>"]}}
@@ -547,7 +551,7 @@ def test_a_fabric_that_dies_in_the_middle_ends_the_run_with_the_reason(
     assert fabric.calls[-1][0] == "destroy"
 
 
-def test_a_refusal_to_wire_is_told(engine: Engine, place: Place, fabric: Scripted) -> None:
+def test_a_refusal_to_wire_is_reported(engine: Engine, place: Place, fabric: Scripted) -> None:
     fabric.fails = {"wire"}
     with pytest.raises(FabricError, match="wire is not possible now"):
         run(place, question(engine), Kept())

@@ -137,7 +137,7 @@ def test_of_every_family_and_size_something_is_taken_that_the_estimate_accepts(e
     workload=st.sampled_from([{"kind": "permutation"}, {"kind": "incast"}, {"kind": "one-to-all"}]),
     servers=st.integers(2, 64),
 )
-def test_what_was_set_stays_and_a_number_of_servers_bounds_it(
+def test_settings_are_kept_and_the_number_of_servers_is_a_maximum(
     engine: Engine, family: str, at: int, workload: Json, servers: int
 ) -> None:
     spec = {"family": family, **SIZES[family][at]}
@@ -188,7 +188,7 @@ def test_a_slice_is_around_the_server_that_a_fault_names(engine: Engine) -> None
     assert own.document["emulation"]["slice"] == {"servers": None, "within": "1111", "k": 1}
 
 
-def test_what_names_devices_outside_is_listed_and_the_rest_stays(engine: Engine) -> None:
+def test_settings_that_name_devices_outside_are_listed_and_the_rest_stays(engine: Engine) -> None:
     faults = [
         {"kind": "down", "target": {"names": ["0001"]}},
         {"kind": "cable-pulled", "target": {"names": ["1234/<0,123>"]}},
@@ -216,7 +216,7 @@ def test_a_workload_that_names_servers_outside_falls_back_to_its_default(engine:
     assert result.document["workload"] == {"kind": "incast", "count": 5}
 
 
-def test_what_is_wrong_whatever_is_taken_stays_an_error(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_errors_that_every_part_has_stay_errors(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ProblemError) as refused:
         fit(engine, document_of(PAPER, emulation={"timers": {"nothing": 1.0}}))
     assert refused.value.errors[0].field == "body.emulation.timers.nothing"
@@ -289,7 +289,9 @@ def test_over_rest_the_experiment_comes_back_with_the_fields_that_it_had(client:
     assert refused.json()["errors"][0]["field"] == "body.experiment.emulation.timers.nothing"
 
 
-def test_the_command_line_of_what_was_taken_asks_the_same(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_line_for_a_fit_requests_the_same_experiment(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
     faults = [{"kind": "link-rate", "rate_bits_per_sec": 1e6, "target": {"names": ["0001/<0,000>"]}, "at_secs": 3.0}]
     emulation = {
         "mode": "namespaces",

@@ -132,7 +132,7 @@ def test_a_share_is_one_of_the_emulated_part_whichever_servers_that_are(engine: 
     assert "two ends" not in str(refused.value.errors)
 
 
-def test_what_faults_strike_is_told_before_anything_runs(engine: Engine) -> None:
+def test_targets_of_faults_are_reported_before_the_start(engine: Engine) -> None:
     faults = [
         {"kind": "cable-pulled", "target": {"names": ["00/<0,0>", "01/<0,0>"]}},
         {"kind": "link-loss", "loss_ratio": 0.1, "target": {"names": ["00/<0,0>"]}, "at_secs": 5},
@@ -189,7 +189,7 @@ def test_connections_share_their_flow_s_ideal(engine: Engine) -> None:
         ({"faults": [{"target": {"selector": "a few switches"}}]}, "is not understood"),
     ],
 )
-def test_what_cannot_be_run_is_refused_with_the_reason(engine: Engine, fields: Json, said: str) -> None:
+def test_plans_that_cannot_run_are_refused_with_the_reason(engine: Engine, fields: Json, said: str) -> None:
     with pytest.raises((ProblemError, PlanRejectedError)) as refused:
         question(engine, **fields)
     assert said in f"{refused.value.detail} {refused.value.errors}"
@@ -283,7 +283,7 @@ def test_gateways_are_named_to_the_fabric_by_id(engine: Engine) -> None:
     ]
 
 
-def test_what_carries_less_is_no_failure_to_a_prediction(engine: Engine) -> None:
+def test_degraded_links_are_no_failures_in_a_prediction(engine: Engine) -> None:
     here, link = network(engine), {"names": ["00/<0,0>"]}
     request = [
         {"kind": "link-rate", "rate_bits_per_sec": 1e7, "target": {"names": ["01/<0,0>", "00/<0,0>"]}},
@@ -351,7 +351,7 @@ def test_a_seed_draws_the_same_targets_again(engine: Engine) -> None:
         st.tuples(st.floats(0, 20), st.none() | st.floats(0, 20), st.none() | st.floats(0.2, 3)), min_size=1, max_size=6
     )
 )
-def test_what_is_scheduled_happens_in_order_and_ends_mended(
+def test_scheduled_faults_happen_in_order_and_all_are_recovered(
     plans: list[tuple[float, float | None, float | None]],
 ) -> None:
     faults = [
@@ -385,7 +385,7 @@ def test_spanning_trees_reach_every_server_once_each(engine: Engine) -> None:
     assert result.prediction.ideal_bits_per_sec == 30 * 1e8
 
 
-def test_a_complete_graph_passes_every_half_on(engine: Engine) -> None:
+def test_a_complete_graph_forwards_every_half(engine: Engine) -> None:
     """Uses the scheme of BCube §3.4."""
     workload = {"kind": "one-to-several", "source": "00", "destinations": ["01", "10"]}
     request = {"plan": SMALL, "workload": workload, "engine": "emulation", "emulation": {"delivery": "complete-graph"}}
@@ -397,7 +397,7 @@ def test_a_complete_graph_passes_every_half_on(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize(("workload", "delivery"), [("all-to-all", "pipeline"), ("one-to-several", "spanning-trees")])
-def test_what_cannot_be_relayed_is_refused(engine: Engine, workload: str, delivery: str) -> None:
+def test_workloads_that_cannot_be_relayed_are_refused(engine: Engine, workload: str, delivery: str) -> None:
     with pytest.raises(ProblemError):
         question(engine, workload=workload, emulation={"delivery": delivery})
 
@@ -519,7 +519,7 @@ def test_references_that_registries_take_are_taken(reference: str) -> None:
         ({"image": "a", "privileged": True}, "Extra inputs"),
     ],
 )
-def test_what_an_image_may_not_say_is_refused(image: Json, said: str) -> None:
+def test_invalid_fields_of_an_image_are_refused(image: Json, said: str) -> None:
     with pytest.raises(ValidationError, match=said):
         Emulation.model_validate({"images": [image]})
 

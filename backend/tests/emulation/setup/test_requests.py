@@ -63,7 +63,7 @@ def test_a_response_is_predicted_on_the_path_of_the_ports_of_its_request(engine:
         assert (path[0], path[-1]) == (flow.source, flow.destination)
 
 
-def test_without_a_rate_flows_are_held_to_none(engine: Engine) -> None:
+def test_flows_without_a_rate_have_no_expected_rate(engine: Engine) -> None:
     question = asked(engine, BCUBE, {"think_secs": 0.01, "count": 3})
     assert question.requests is not None
     assert question.requests.goodput_bits_per_sec is None
@@ -95,16 +95,14 @@ def test_a_slices_first_server_answers_all_others(engine: Engine) -> None:
         ({"servers": ["00"]}, {"slice": {"servers": ["01", "10"]}}, "body.workload.servers"),
     ],
 )
-def test_what_requests_cannot_be_is_refused_by_field(
-    engine: Engine, workload: Json, emulation: Json, field: str
-) -> None:
+def test_invalid_requests_are_refused_by_field(engine: Engine, workload: Json, emulation: Json, field: str) -> None:
     with pytest.raises(ProblemError) as refused:
         asked(engine, BCUBE, workload, **emulation)
     assert refused.value.status == 422
     assert [error.field for error in refused.value.errors] == [field]
 
 
-def test_what_the_packet_engine_refuses_is_refused_alike(engine: Engine) -> None:
+def test_workloads_that_the_packet_engine_refuses_are_refused_here_too(engine: Engine) -> None:
     for workload in ({"rate_per_sec": 0}, {"servers": ["xx"]}, {"servers": ["00"], "clients": ["00"]}, {"rates": 1}):
         with pytest.raises((ProblemError, ValidationError, ValueError)) as refused:
             asked(engine, BCUBE, workload)

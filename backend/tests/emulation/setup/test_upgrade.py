@@ -128,7 +128,7 @@ def test_an_upgrade_after_the_end_is_refused(engine: Engine) -> None:
         (SMALL, {"family": "bcube", "n": 4, "k": 2}, "whose switches are routers"),
     ],
 )
-def test_what_is_no_upgrade_is_refused_with_the_reason(engine: Engine, spec: Json, to: Json, said: str) -> None:
+def test_plans_that_are_no_upgrade_are_refused_with_the_reason(engine: Engine, spec: Json, to: Json, said: str) -> None:
     workload = PAIR if spec["family"] == "subways" else {"kind": "permutation"}
     request = {"plan": spec, "workload": workload, "engine": "emulation", "emulation": {"upgrade": {"to": to}}}
     document = ExperimentCreate.model_validate(request).model_dump(mode="json")

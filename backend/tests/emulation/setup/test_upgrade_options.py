@@ -52,7 +52,7 @@ def test_switches_that_follow_from_a_plan_s_rates_stay(engine: Engine) -> None:
         (SMALL, "ports", "Only Subways"),
     ],
 )
-def test_what_cannot_be_is_told_with_the_reason(engine: Engine, spec: Json, name: str, said: str) -> None:
+def test_impossible_options_have_a_reason(engine: Engine, spec: Json, name: str, said: str) -> None:
     item = by_name(engine, spec)[name]
     assert said in item["reason"]
     assert item["steps"] == []
