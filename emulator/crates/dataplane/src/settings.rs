@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_has_its_default_and_an_unknown_name_is_refused() {
+    fn missing_settings_have_defaults_and_unknown_names_are_refused() {
         let values = read(SCHEMA, &Given::new()).unwrap();
         assert_eq!(values, BTreeMap::from([("period_secs", 1.0), ("tries", 2.0)]));
         let error = read(SCHEMA, &Given::from([("hops".to_owned(), 1.0)])).unwrap_err();

@@ -34,7 +34,7 @@ proptest! {
 }
 
 #[test]
-fn what_has_no_address_is_refused() {
+fn devices_without_an_address_are_refused() {
     assert_eq!((virtual_ip(MAX_SERVER + 1), port_ip(0, MAX_PORTS)), (None, None));
     let networks = (Ipv4Addr::new(10, 0, 0, 0), Ipv4Addr::new(100, 64, 0, 0));
     assert_eq!((server_of(networks.0), port_of(networks.1)), (None, None));

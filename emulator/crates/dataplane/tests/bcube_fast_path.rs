@@ -22,7 +22,7 @@ use proptest::test_runner::{Config, TestRunner};
 const IP_BYTES: usize = 20;
 
 #[test]
-fn the_fast_path_does_what_the_vectors_say() {
+fn the_fast_path_agrees_with_the_vectors() {
     let vectors = Vectors::read();
     for (name, server) in &vectors.servers {
         let Some(mut fast_path) = FastPath::load(server, KERNEL) else {
@@ -145,5 +145,5 @@ fn compare_chips(names: &[&str], least: u32) {
         })
         .unwrap();
     }
-    assert!(sent >= least, "frames that go on: {sent}");
+    assert!(sent >= least, "forwarded frames: {sent}");
 }

@@ -108,7 +108,7 @@ proptest! {
 }
 
 #[test]
-fn what_no_header_can_say_is_refused() {
+fn impossible_headers_are_refused() {
     let (source, outside) = (Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(192, 0, 2, 1));
     let route = SourceRoute::new([Nha(1)]).unwrap();
     assert_eq!(

@@ -74,7 +74,7 @@ proptest! {
 }
 
 #[test]
-fn what_the_bytes_cannot_name_is_refused() {
+fn routes_that_the_bytes_cannot_name_are_refused() {
     assert_eq!(Nha::new(3, 63), Some(Nha(0xff)));
     assert_eq!((Nha::new(4, 0), Nha::new(0, 64)), (None, None));
     assert_eq!(SourceRoute::new([]), None);
@@ -87,7 +87,7 @@ fn what_the_bytes_cannot_name_is_refused() {
 }
 
 #[test]
-fn what_the_rules_write_first_they_would_allow() {
+fn the_rules_accept_their_own_initial_entries() {
     // All of a BCube_1, then a slice (00, 01, 11) without one relay of the digit-correcting paths:
     // the relay is 01 instead.
     for present in [None, Some(&[0, 1, 5][..])] {
@@ -111,7 +111,7 @@ fn what_the_rules_write_first_they_would_allow() {
             }
             assert!(
                 rules.check(server, &initial[0]).is_err(),
-                "a server does not say who it is"
+                "a server must not change its own identity"
             );
         }
     }

@@ -13,7 +13,7 @@ use cubeyard_dataplane::forwarding::Forwarding;
 use proptest::prelude::*;
 
 #[test]
-fn user_space_does_what_the_vectors_say() {
+fn user_space_agrees_with_the_vectors() {
     let vectors = Vectors::read();
     for case in &vectors.cases {
         let server = &vectors.servers[&case.server];
@@ -90,7 +90,10 @@ fn traffic_is_counted_by_whose_it_is() {
         .iter()
         .map(|(_, count)| count.packets)
         .sum();
-    assert_eq!(counted, own.0, "every packet of its own is one of a flow");
+    assert_eq!(
+        counted, own.0,
+        "every packet of the server's own belongs to a flow"
+    );
 }
 
 proptest! {

@@ -61,7 +61,7 @@ fn tcp_goes_through_relays_in_whole_super_packets() {
         }
         let notices = chain.servers[0].notices();
         let new: Vec<_> = notices.iter().filter(|notice| notice.kind == NEW_FLOW).collect();
-        assert_eq!(new.len(), 1, "one flow, told once");
+        assert_eq!(new.len(), 1, "one flow, reported once");
         assert_eq!((new[0].flow.proto, new[0].flow.destination_port()), (TCP, 5201));
     }
 }
@@ -183,7 +183,7 @@ fn a_forged_packet_does_not(chain: &mut Chain) {
 
 #[test]
 #[ignore = "for the long run, `make test TEST=all`"]
-fn a_dead_next_hop_is_told_and_a_living_one_carries_again() {
+fn a_dead_next_hop_is_reported_and_a_live_one_carries_again() {
     for dataplane in FAST_PATHS {
         let Some(mut chain) = Chain::new(4, dataplane, MTU) else {
             return;

@@ -78,7 +78,7 @@ fn set<const N: usize>(ebpf: &mut Ebpf, name: &str, key: u32, value: &[u8]) {
 }
 
 #[test]
-fn the_fast_path_does_what_the_vectors_say() {
+fn the_fast_path_agrees_with_the_vectors() {
     let vectors = Vectors::read();
     for (name, server) in &vectors.servers {
         let Some(mut fast_path) = FastPath::load(server) else {

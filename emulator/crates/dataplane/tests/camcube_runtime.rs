@@ -153,7 +153,7 @@ fn counter(runtime: &Runtime, service: &str, name: &str) -> u64 {
 const BESIDE: &str = "2 1 1";
 
 #[test]
-fn services_share_a_link_by_bytes_whatever_they_send() {
+fn services_share_a_link_by_bytes_for_any_packets() {
     let place = Place::new();
     let mut runtime = runtime(vec![sender("long"), sender("short"), sender("flood")]);
     for (name, count, length) in [("long", 400, 8000), ("short", 4000, 500), ("flood", 4096, 4000)] {

@@ -12,7 +12,7 @@ use cubeyard_dataplane::forwarding::Forwarding;
 use proptest::prelude::*;
 
 #[test]
-fn user_space_does_what_the_vectors_say() {
+fn user_space_agrees_with_the_vectors() {
     let vectors = Vectors::read();
     for case in &vectors.cases {
         let server = &vectors.servers[&case.server];

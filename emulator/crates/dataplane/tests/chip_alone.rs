@@ -466,7 +466,7 @@ fn packets_that_the_kernel_carries_as_one_come_one_by_one() {
             assert_eq!(
                 (parts.len(), more),
                 (0, count as u64),
-                "what it cannot part is counted"
+                "packets that it cannot split are counted"
             );
             continue;
         }

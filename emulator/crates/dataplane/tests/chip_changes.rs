@@ -74,7 +74,7 @@ fn take_numbers(socket: &UdpSocket) -> (bool, u64) {
 /// commits happen while it is in the chip; such packets are counted.
 #[test]
 #[ignore = "for the long run, `make test TEST=all`"]
-fn tables_that_change_a_thousand_times_a_second_lose_and_misroute_nothing() {
+fn tables_that_change_a_thousand_times_per_second_lose_and_misroute_no_packet() {
     let Some(mut chain) = Chain::new(3, Dataplane::Chip, MTU) else {
         return;
     };

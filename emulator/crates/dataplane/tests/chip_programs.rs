@@ -145,7 +145,7 @@ fn the_kernel_sends_what_the_model_sends() {
     )
     .unwrap();
     let sent = runs.borrow().2;
-    assert!(sent > 2 * Config::default().cases, "packets go on: {sent}");
+    assert!(sent > 2 * Config::default().cases, "forwarded packets: {sent}");
 }
 
 /// Hits by table and index, as the model counts them.
@@ -212,7 +212,7 @@ fn a_commit_writes_only_what_packets_do_not_read() {
         assert_eq!(
             versions,
             [2 * commit + 1, 2 * commit + 2],
-            "said before and after"
+            "equal before and after"
         );
         assert!(generation_of(&updates[0]).is_none() && generation_of(updates.last().unwrap()).is_none());
         let written: BTreeSet<u32> = updates.iter().filter_map(generation_of).collect();
@@ -263,7 +263,7 @@ fn a_users_program_is_committed_and_made_again_of_the_neighbours() {
 }
 
 #[test]
-fn what_the_kernel_has_not_is_refused_by_its_place() {
+fn features_that_the_kernels_chip_lacks_are_refused_by_their_place() {
     let mut tunnel = Program::new(Profile::Extended);
     tunnel.set_vif_table(0, None, None, 0).unwrap();
     let action = Action {

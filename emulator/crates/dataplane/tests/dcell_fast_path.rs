@@ -95,7 +95,7 @@ fn bytes_of<const N: usize>(value: &(impl IntoBytes + Immutable)) -> [u8; N] {
 }
 
 #[test]
-fn the_fast_path_does_what_the_vectors_say() {
+fn the_fast_path_agrees_with_the_vectors() {
     let vectors = Vectors::read();
     for (name, server) in &vectors.servers {
         let Some(mut fast_path) = FastPath::load(server) else {

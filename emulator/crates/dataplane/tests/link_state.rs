@@ -314,7 +314,7 @@ fn a_link_counts_only_if_both_ends_report_it_and_one_that_leaves_the_scope_by_it
     let now = Duration::from_millis(1);
     assert!(
         state.is_up(0, end(0, 1, 0)) && state.is_up(1, end(1, 2, 0)),
-        "taken for alive at first"
+        "counts as alive at first"
     );
     assert!(state.is_up(0, end(1, 9, 1)), "9 is not in the scope");
     let denied = state.on_message(now, 0, 1, &advertisement(2, 1, &[]));
@@ -390,7 +390,7 @@ fn an_origin_that_sends_too_many_is_cut_to_a_rate_and_hurts_no_other() {
 }
 
 #[test]
-fn what_is_not_refreshed_is_dropped_and_its_replay_does_not_bring_it_back() {
+fn advertisements_that_are_not_refreshed_expire_and_a_replay_does_not_restore_them() {
     let mut state = pair();
     let said = advertisement(1, 5, &[end(0, 0, 0), end(1, 2, 0)]);
     state.on_message(Duration::ZERO, 0, 1, &said).unwrap();

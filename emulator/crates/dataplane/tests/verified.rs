@@ -29,7 +29,7 @@ fn verified(object: &[u8]) -> Option<BTreeMap<String, u32>> {
         let program: &mut SchedClassifier = program.try_into().unwrap();
         program.load().unwrap();
         let count = program.info().unwrap().verified_instruction_count();
-        (name.to_owned(), count.expect("Linux 5.16 tells it"))
+        (name.to_owned(), count.expect("Linux 5.16 reports it"))
     };
     Some(ebpf.programs_mut().map(looked_at).collect())
 }

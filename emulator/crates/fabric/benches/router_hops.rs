@@ -148,7 +148,7 @@ fn nanos(work: impl FnOnce()) -> f64 {
 }
 
 fn run_nanos(process: &str) -> u64 {
-    let stat = std::fs::read_to_string(format!("{process}/schedstat")).expect("the kernel tells run times");
+    let stat = std::fs::read_to_string(format!("{process}/schedstat")).expect("the kernel reports run times");
     let nanos = stat.split_whitespace().next().expect("a number");
     nanos.parse().expect("a number")
 }

@@ -294,7 +294,7 @@ fn heats_up_and_cools_down(side: usize) {
     assert_eq!(
         told(&mut nodes),
         [(side, hot)],
-        "ended, and not begun again by the other controller"
+        "ended, and not started again by the other controller"
     );
 }
 
@@ -386,7 +386,7 @@ fn a_controller_is_on_the_lowest_tor_alive_of_each_loop() {
 }
 
 #[test]
-fn what_a_killed_controller_left_heals() {
+fn the_network_recovers_from_a_killed_controller() {
     let mut nodes = Nodes::new(ONE_CLUSTER);
     let racks = nodes.plan.racks;
     nodes.run(3.0);

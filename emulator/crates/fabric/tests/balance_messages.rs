@@ -108,7 +108,7 @@ fn numbers_that_no_counter_and_no_weight_can_be_are_refused() {
 
 /// Servers run applications, which could send forged messages.
 #[test]
-fn what_a_servers_port_sends_and_what_is_not_for_a_node_is_refused() {
+fn messages_from_a_servers_port_or_for_another_node_are_refused() {
     let plan = plan(ONE_CLUSTER);
     let tor = plan.racks.tor_node(0);
     let other_loop = plan.racks.tor_node(plan.racks.ring.size);
@@ -193,7 +193,7 @@ proptest! {
 
     /// The weights of a controller are valid for any reports of ToRs.
     #[test]
-    fn weights_are_weights_whatever_is_reported(
+    fn weights_are_valid_for_any_reports(
         used in prop::collection::vec((0.0f32..=1.0, 0.0f32..=1.0, 0.0f32..1e9), 4), rounds in 1usize..40,
     ) {
         let plan = plan(ONE_CLUSTER);

@@ -129,14 +129,14 @@ fn neighbours(fabric: &Fabric, server: u32) -> BTreeMap<String, String> {
 /// All checks use one network: the kernel takes half a second of a processor to verify each of its
 /// twenty chips.
 #[test]
-fn a_fat_tree_of_chips_carries_and_tells() {
-    if !can_emulate("a_fat_tree_of_chips_carries_and_tells") {
+fn a_fat_tree_of_chips_carries_packets_and_reports_events() {
+    if !can_emulate("a_fat_tree_of_chips_carries_packets_and_reports_events") {
         return;
     }
     let mut fabric = Fabric::build();
     hosts_reach_each_other_by_pmacs_and_flows_take_the_paths_that_were_told(&mut fabric);
     an_edge_switch_tells_its_hosts(&mut fabric);
-    what_a_chip_drops_is_among_the_runs_drops(&mut fabric);
+    packets_dropped_by_a_chip_count_as_drops_of_the_run(&mut fabric);
 }
 
 fn hosts_reach_each_other_by_pmacs_and_flows_take_the_paths_that_were_told(fabric: &mut Fabric) {
@@ -192,8 +192,8 @@ fn hosts_reach_each_other_by_pmacs_and_flows_take_the_paths_that_were_told(fabri
 
 #[test]
 #[ignore = "for the long run, `make test TEST=all`"]
-fn what_fails_is_led_around_and_comes_back() {
-    if !can_emulate("what_fails_is_led_around_and_comes_back") {
+fn packets_avoid_failed_parts_and_return_after_the_recovery() {
+    if !can_emulate("packets_avoid_failed_parts_and_return_after_the_recovery") {
         return;
     }
     let mut fabric = Fabric::build();
@@ -221,7 +221,7 @@ fn what_fails_is_led_around_and_comes_back() {
     fabric.inject("switch-silent", &json!({"switch": core}));
     let deadline = Instant::now() + Duration::from_secs(10);
     while every_way(&fabric) != none {
-        assert!(Instant::now() < deadline, "the silent core is not found");
+        assert!(Instant::now() < deadline, "the silent core was not detected");
     }
     fabric.recover();
     // Only the server that is off is lost. When it returns, its cable is a new one.
@@ -261,7 +261,7 @@ fn an_edge_switch_tells_its_hosts(fabric: &mut Fabric) {
 }
 
 #[test]
-fn what_is_no_chip_is_refused() {
+fn requests_to_servers_without_a_chip_are_refused() {
     let wider = describe(
         &json!({"family": "fat_tree", "ports": 6, "layers": 3}),
         &fresh_run(),
@@ -292,7 +292,7 @@ fn a_host_that_falls_silent_is_forgotten_and_comes_back() {
     let told = |fabric: &mut Fabric, what: &str| {
         let deadline = Instant::now() + Duration::from_secs(25);
         let event = loop {
-            assert!(Instant::now() < deadline, "nobody has told of {what}");
+            assert!(Instant::now() < deadline, "no event {what} was reported");
             let events = fabric.host.next_frame()["events"].take();
             let mut events = events.as_array().cloned().unwrap_or_default().into_iter();
             if let Some(event) = events.find(|event| event["what"] == what) {
@@ -321,7 +321,7 @@ fn a_host_that_falls_silent_is_forgotten_and_comes_back() {
     assert_eq!(fabric.lost(&[0, 1, 9], 40_000), []);
 }
 
-fn what_a_chip_drops_is_among_the_runs_drops(fabric: &mut Fabric) {
+fn packets_dropped_by_a_chip_count_as_drops_of_the_run(fabric: &mut Fabric) {
     assert_eq!(fabric.lost(&[0, 9], 40_000), []);
     fabric.host.ask("subscribe", json!({"run": fabric.run}));
     // Give the server a static neighbour entry for a host that does not exist.

@@ -168,7 +168,7 @@ fn check_registers(host: &mut Host, run: &str) {
 }
 
 #[test]
-fn a_source_keeps_the_queue_near_what_is_aimed_at_unless_nobody_answers_it() {
+fn a_source_keeps_the_queue_near_its_target_if_it_gets_answers() {
     if !can_emulate("congestion") {
         return;
     }

@@ -269,8 +269,8 @@ fn the_state_folder_of_the_user_that_is_served_is_taken_over() {
 }
 
 #[test]
-fn what_is_swapped_while_a_fabric_runs_reaches_nothing_of_others() {
-    let Some(place) = Place::new("what_is_swapped_while_a_fabric_runs_reaches_nothing_of_others") else {
+fn paths_swapped_while_a_fabric_runs_reach_no_foreign_files() {
+    let Some(place) = Place::new("paths_swapped_while_a_fabric_runs_reach_no_foreign_files") else {
         return;
     };
     let state = State::open(&place.state(), None).expect("a state folder");

@@ -356,7 +356,7 @@ fn a_fault_is_each_hosts_part_of_it() {
     assert_eq!((&gone["server"], &gone["port"]), (&json!(12), &json!(1)));
     assert!(
         !pings(&hosts[0], &run, 0, 12, 64),
-        "nobody moves the flow here: the nodes are silent"
+        "the flow is not moved: these nodes do nothing"
     );
 }
 
@@ -380,8 +380,8 @@ fn the_next_start_removes_the_tunnels_of_a_fabric_that_was_killed() {
 }
 
 #[test]
-fn what_the_underlay_does_not_carry_is_refused() {
-    if !can_emulate("what_the_underlay_does_not_carry_is_refused") {
+fn packets_too_long_for_the_underlay_are_refused() {
+    if !can_emulate("packets_too_long_for_the_underlay_are_refused") {
         return;
     }
     let mut hosts = hosts::<2>(1500);

@@ -150,7 +150,7 @@ fn the_processes_in_containers_end_with_the_owner() {
     drop(owner);
     let deadline = Instant::now() + WITHIN;
     while !containers.iter_mut().all(Container::has_ended) {
-        assert!(Instant::now() < deadline, "the processes go on");
+        assert!(Instant::now() < deadline, "the processes continue");
         std::thread::sleep(Duration::from_millis(50));
     }
     wait_until("the switches are gone", || {
@@ -207,7 +207,10 @@ fn a_fabric_ends_after_the_program_that_started_it_and_its_last_run() {
     drop(caller);
     let deadline = Instant::now() + Duration::from_secs(30);
     while goes_on() {
-        assert!(Instant::now() < deadline, "nobody needs it, and it goes on");
+        assert!(
+            Instant::now() < deadline,
+            "it has no run and no caller, and still runs"
+        );
         std::thread::sleep(Duration::from_millis(50));
     }
     assert!(!folder.join("socket").exists());
@@ -215,8 +218,8 @@ fn a_fabric_ends_after_the_program_that_started_it_and_its_last_run() {
 }
 
 #[test]
-fn a_run_that_another_owner_has_taken_up_is_not_destroyed_by_the_one_before() {
-    if !can_emulate("a_run_that_another_owner_has_taken_up_is_not_destroyed_by_the_one_before") {
+fn a_run_that_another_owner_has_taken_over_is_not_destroyed_by_the_previous_one() {
+    if !can_emulate("a_run_that_another_owner_has_taken_over_is_not_destroyed_by_the_previous_one") {
         return;
     }
     let host = Host::start();
@@ -237,7 +240,7 @@ fn a_run_that_another_owner_has_taken_up_is_not_destroyed_by_the_one_before() {
     assert_eq!(
         destroy(&mut stream, "home-worker-0"),
         5,
-        "it is not that one's any more"
+        "the run has another owner now"
     );
     assert_eq!(destroy(&mut stream, "home-worker-1"), 0);
 }

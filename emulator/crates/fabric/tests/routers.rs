@@ -158,7 +158,10 @@ impl Routed {
             .all(|(node, tables)| self.tables_of(node) == *tables)
             != equal
         {
-            assert!(Instant::now() < deadline, "tables do not follow: equal {equal}");
+            assert!(
+                Instant::now() < deadline,
+                "the tables did not change as expected: equal {equal}"
+            );
             std::thread::sleep(Duration::from_millis(100));
         }
     }
@@ -321,8 +324,8 @@ fn flows_take_the_paths_that_tables_and_hash_give() {
 }
 
 #[test]
-fn what_fails_is_routed_around_and_mended_tables_are_the_first_ones() {
-    if !can_emulate("what_fails_is_routed_around_and_mended_tables_are_the_first_ones") {
+fn routes_avoid_failed_parts_and_recovered_tables_equal_the_first_ones() {
+    if !can_emulate("routes_avoid_failed_parts_and_recovered_tables_equal_the_first_ones") {
         return;
     }
     for spec in short_or_long(&[TWO_CLUSTERS][..], &[TWO_CLUSTERS, ONE_CLUSTER]) {
@@ -389,8 +392,8 @@ fn a_silent_router_answers_nothing_and_keeps_its_carriers() {
 }
 
 #[test]
-fn what_is_silent_is_found_by_hellos_and_mended_on_both_sides() {
-    if !can_emulate("what_is_silent_is_found_by_hellos_and_mended_on_both_sides") {
+fn silent_parts_are_detected_by_hellos_and_recover_on_both_sides() {
+    if !can_emulate("silent_parts_are_detected_by_hellos_and_recover_on_both_sides") {
         return;
     }
     let mut network = Routed::build(ONE_CLUSTER);

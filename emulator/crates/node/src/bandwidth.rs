@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_steady_load_is_what_is_missing_after_a_few_seconds() {
+    fn the_free_rate_lacks_a_steady_load_after_a_few_seconds() {
         let ports = [(0, "p0".to_owned())];
         let mut meters = Meters::new(100e6, &ports, MEMORY, Duration::ZERO);
         let mut available = Vec::new();
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_after_the_flows_starts_anew() {
+    fn packets_after_the_last_flow_start_new_rates() {
         let ports = [(0, "p0".to_owned())];
         let mut meters = Meters::new(100e6, &ports, MEMORY, Duration::ZERO);
         let sent = |sent| BTreeMap::from([("p0", Counters { received: 0, sent })]);
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_degraded_link_has_less_to_give() {
+    fn a_degraded_link_has_less_free_bandwidth() {
         let ports = [(0, "p0".to_owned()), (1, "p1".to_owned())];
         let idle = |name| (name, Counters { received: 0, sent: 0 });
         let mut meters = Meters::new(100e6, &ports, MEMORY, Duration::ZERO);

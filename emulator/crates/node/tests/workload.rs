@@ -233,7 +233,7 @@ fn nonsense_is_refused_with_a_sentence_and_does_no_harm() {
 }
 
 #[test]
-fn a_node_ends_at_once_when_it_is_told_to() {
+fn a_node_ends_immediately_on_request() {
     let mut node = Node::start("term");
     node.configure(0);
     let begun = Instant::now();
@@ -373,7 +373,7 @@ fn requests_go_on_once_a_server_or_the_client_is_restarted() {
 }
 
 #[test]
-fn requests_that_cannot_be_are_refused() {
+fn invalid_requests_are_refused() {
     let node = Node::start("ask-wrong");
     node.configure(0);
     for (field, value, said) in [

@@ -255,7 +255,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_packet_comes_out_as_it_went_in_but_for_its_ttl(id: u16, ttl in 9u8..=255, relays in 0u8..8, retries in 0u8..16, proxy: Option<u32>, rerouted_in: u16, body in prop::collection::vec(any::<u8>(), 0..50)) {
+        fn adding_and_removing_the_header_only_changes_the_ttl(id: u16, ttl in 9u8..=255, relays in 0u8..8, retries in 0u8..16, proxy: Option<u32>, rerouted_in: u16, body in prop::collection::vec(any::<u8>(), 0..50)) {
             let rerouting = Rerouting { retries, proxy, rerouted_in };
             let mut packet = with_option(&plain(id, ttl, &body), &rerouting);
             for _ in 0..relays {

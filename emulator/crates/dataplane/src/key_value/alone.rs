@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_that_says_no_more_is_let_go_and_one_that_says_too_much_is_refused() {
+    fn silent_clients_are_disconnected_and_clients_that_send_too_much_are_refused() {
         let mut values = KeyValues::default();
         let large = "x".repeat(MOST_BYTES);
         let set = format!("set a 0 0 {}\r\n{large}\r\nget a\r\n", large.len());

@@ -428,7 +428,7 @@ pub fn block(number: usize) -> Vec<u8> {
 
 /// CPU time of the current thread so far.
 pub fn cpu_nanos() -> u64 {
-    let stat = std::fs::read_to_string("/proc/thread-self/schedstat").expect("the kernel tells run times");
+    let stat = std::fs::read_to_string("/proc/thread-self/schedstat").expect("the kernel reports run times");
     stat.split_whitespace()
         .next()
         .and_then(|nanos| nanos.parse().ok())

@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shares_of_answers_are_told_to_a_sixteenth() {
+    fn shares_of_answers_are_accurate_to_a_sixteenth() {
         let tally = Tally::default();
         assert_eq!(tally.reactions().share_nanos(0.5), 0);
         for nanos in 1..=1000 {

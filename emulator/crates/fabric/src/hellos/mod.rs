@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_that_lost_its_carrier_begins_anew() {
+    fn a_link_that_lost_its_carrier_begins_again() {
         let mut hellos = hellos(3);
         let hear = |hellos: &mut Hellos| hellos.hear(LANE, false, || None);
         assert_eq!(

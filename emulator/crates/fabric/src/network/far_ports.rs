@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_behind_a_tunnel_includes_the_switches_behind_its_far_part() {
+    fn ports_behind_a_tunnel_include_those_behind_switches_of_its_far_part() {
         // The first edge has its servers on two hosts; the root and the second edge are on host 1.
         let network = tree([0, 1, 1, 1], 0);
         assert_eq!(network.division.other_hosts(0).collect::<Vec<_>>(), [1]);

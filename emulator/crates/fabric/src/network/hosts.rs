@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_spread_is_refused_by_the_field() {
+    fn an_invalid_placement_is_refused_by_its_field() {
         let fields = |result: Result<Network>| result.unwrap_err().field.clone().unwrap();
         assert_eq!(fields(bcube(2, &[0, 0, 0, 2], 2, 0)), "network.servers[3].host");
         assert_eq!(fields(bcube(2, &[0; 4], 2, 2)), "network.hosts.here");

@@ -85,7 +85,7 @@ mod tests {
         /// Accepted services have unique names and numbers within the limits, and exist only where
         /// servers host services.
         #[test]
-        fn what_passes_can_be_told_apart(services in prop::collection::vec(("[a-z-]{0,3}|cache", 250u16..262, 0usize..3, any::<bool>()), 0..6)) {
+        fn accepted_services_are_distinguishable(services in prop::collection::vec(("[a-z-]{0,3}|cache", 250u16..262, 0usize..3, any::<bool>()), 0..6)) {
             let described = description(&services);
             for entry in catalog::PROTOCOLS {
                 if check(&described, entry).is_ok() {

@@ -219,7 +219,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_message_that_is_too_long_is_told_and_the_others_are_sent() {
+    fn a_message_that_is_too_long_is_reported_and_the_others_are_sent() {
         let (near, far) = rustix::net::socketpair(
             AddressFamily::UNIX,
             SocketType::SEQPACKET,

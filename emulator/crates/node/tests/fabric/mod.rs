@@ -105,7 +105,7 @@ impl Node {
             let Ok(length) = recv(self.socket.as_raw_fd(), &mut buffer, MsgFlags::empty()) else {
                 continue;
             };
-            assert!(length > 0, "the node has gone; it said {seen:?}");
+            assert!(length > 0, "the node has gone; it sent {seen:?}");
             let message: Value = serde_json::from_slice(&buffer[..length]).unwrap();
             if wanted(&message) {
                 return message;

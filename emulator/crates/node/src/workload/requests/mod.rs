@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_at_a_rate_come_at_drawn_moments_whatever_is_unanswered() {
+    fn requests_at_a_rate_are_sent_at_random_times_even_without_answers() {
         let mut client = Client::default();
         let places = 3;
         for place in 0..places {
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_given_up_is_counted_and_does_not_stop_the_client() {
+    fn requests_that_are_given_up_are_counted_and_do_not_stop_the_client() {
         let mut client = Client::default();
         client.add(0, &asking(0, 1)).unwrap();
         client.start(Duration::ZERO);
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_client_can_be_is_refused() {
+    fn impossible_clients_are_refused() {
         let mut client = Client::default();
         client.add(0, &asking(0, 2)).unwrap();
         for (order, field) in [
