@@ -93,9 +93,9 @@ ENDINGS = {
 """Messages for exit statuses of shells, container runtimes and the kernel."""
 
 
-def how_it_ended(status: int, said: str) -> str:
+def how_it_ended(status: int, output: str) -> str:
     reported = f"ended with status {status}" + (f" ({ENDINGS[status]})" if status in ENDINGS else "")
-    return f"{reported}: {said}" if said else reported
+    return f"{reported}: {output}" if output else reported
 
 
 def refuse_failed(

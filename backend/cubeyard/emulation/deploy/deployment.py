@@ -118,7 +118,7 @@ class Deployment:
             "up_secs": round(ready - began, 3),
         }
 
-    def _start(self, mounts: list[dict[int, str]], told: OnServers) -> float:
+    def _start(self, mounts: list[dict[int, str]], on_servers: OnServers) -> float:
         """Starts a container for each server on all hosts in parallel, and wires them as they
         start. Returns the time when the last one had started."""
         total = len(self._question.network.servers)
@@ -132,13 +132,13 @@ class Deployment:
 
             def count(done: int) -> None:
                 so_far[host] = done
-                told(sum(so_far), total)
+                on_servers(sum(so_far), total)
 
-            def wire(found: Mapping[int, int | str]) -> None:
+            def wire(servers: Mapping[int, int | str]) -> None:
                 nonlocal last_came
                 last_came = time.monotonic()
-                unwired.difference_update(found)
-                self._wire(host, found, rest_follows=bool(unwired))
+                unwired.difference_update(servers)
+                self._wire(host, servers, rest_follows=bool(unwired))
 
             containers = engine.create(
                 self._run,
@@ -156,10 +156,10 @@ class Deployment:
 
         return max(on_every(self.spread.hosts, start))
 
-    def _wire(self, host: int, found: Mapping[int, int | str], *, rest_follows: bool = False) -> None:
+    def _wire(self, host: int, started: Mapping[int, int | str], *, rest_follows: bool = False) -> None:
         """Wires started servers, each given by the id by which the fabric finds it."""
         assert self.fabrics is not None
-        by = {self.engines[host].wired_by: {str(server): item for server, item in found.items()}}
+        by = {self.engines[host].wired_by: {str(server): item for server, item in started.items()}}
         self.fabrics.on(host, "wire", run=self._run, rest_follows=rest_follows, **by)
 
     def _signal_on(self, host: int) -> Signal:

@@ -107,10 +107,10 @@ def _end_excessive(api: Any, labels: list[str]) -> set[str]:
     return ended
 
 
-def _ended(api: Any, one: Json, excessive: set[str]) -> ProgramState:
-    ended = api.inspect_container(one["Id"])["State"]
-    message = api.logs(one["Id"], tail=5)[-4 * MAX_SAID :].decode(errors="replace")
+def _ended(api: Any, container: Json, excessive: set[str]) -> ProgramState:
+    ended = api.inspect_container(container["Id"])["State"]
+    message = api.logs(container["Id"], tail=5)[-4 * MAX_SAID :].decode(errors="replace")
     why = "it wanted more memory than it may have" if ended.get("OOMKilled") else ended.get("Error", "")
-    if one["Id"] in excessive:
+    if container["Id"] in excessive:
         why = f"it wrote more than {WRITABLE_BYTES // 2**20} MiB"
-    return ProgramState(one["Id"], one["ImageID"], int(ended["ExitCode"]), shortened(why or message))
+    return ProgramState(container["Id"], container["ImageID"], int(ended["ExitCode"]), shortened(why or message))

@@ -59,12 +59,12 @@ def _gates(status: Json) -> list[Json]:
     return [item for item in status.get("initContainerStatuses") or [] if item["name"] == GATE_CONTAINER]
 
 
-def _id(one: Json) -> str:
-    return str(one.get("containerID", "")).rpartition("://")[2]
+def _id(status: Json) -> str:
+    return str(status.get("containerID", "")).rpartition("://")[2]
 
 
-def _running_id(one: Json) -> str:
-    return _id(one) if "running" in one.get("state", {}) else ""
+def _running_id(status: Json) -> str:
+    return _id(status) if "running" in status.get("state", {}) else ""
 
 
 def _program(one: Json) -> ProgramState | None:

@@ -159,7 +159,7 @@ def _machine(
         modes = ["containers", "namespaces"] if has_docker else ["namespaces"]
     mode = modes[0] if modes else "containers"
     most = most_servers(mode, hosts=1 if "hosts" in more else 0)
-    room = [min(most, max(free - KEPT_BYTES, 0) // SERVER_BYTES[mode]) / part for free, part in memory]
+    servers = [min(most, max(free - KEPT_BYTES, 0) // SERVER_BYTES[mode]) / part for free, part in memory]
     return Machine(
         ready=bool(modes),
         modes=modes,
@@ -168,7 +168,7 @@ def _machine(
         fabric=said,
         cores=cores,
         memory_free_bytes=sum(free for free, _ in memory),
-        max_servers=int(min(room)),
+        max_servers=int(min(servers)),
         **more,
     )
 
@@ -413,10 +413,10 @@ def _docker_fix(place: str) -> str:
     return f"Install docker.io and start dockerd, or set DOCKER_HOST; {without}"
 
 
-def _kernel(name: str, said: Json) -> Capability:
+def _kernel(name: str, report: Json) -> Capability:
     title, needed, fix = KERNEL[name]
-    result = bool(said.get(name))
-    reason = (said.get("reasons") or {}).get(name) or ("Found." if result else "Not found.")
+    result = bool(report.get(name))
+    reason = (report.get("reasons") or {}).get(name) or ("Found." if result else "Not found.")
     return Capability(
         name=name, title=title, available=result, reason=str(reason), fix="" if result else fix, needed=needed
     )

@@ -71,11 +71,11 @@ def best_of(found: dict[str, list[Round]]) -> tuple[dict[str, float], dict[str, 
     return throughput, {mode: min(item.micros for item in rounds) for mode, rounds in found.items()}
 
 
-def over_base(found: dict[str, list[Round]], mode: str) -> list[float]:
+def over_base(rounds: dict[str, list[Round]], mode: str) -> list[float]:
     """A mode's CPU cost per packet relative to the base in the same round. Other load on the
     machine increases both about equally within a round, so the median of these ratios is stable,
     unlike the ratio of minima from different times."""
-    return [item.micros / base.micros for item, base in zip(found[mode], found["bounce"], strict=True)]
+    return [item.micros / base.micros for item, base in zip(rounds[mode], rounds["bounce"], strict=True)]
 
 
 def measure(lab: Lab) -> Outcome:
@@ -149,5 +149,5 @@ def _round(talk: Talk, mode: str, watch_secs: float) -> Round:
     return Round(bits / seen.secs / LINK_BITS_PER_SEC, micros)
 
 
-def _other_end(one: int, other: int) -> list[int]:
-    return [other] if one == CENTRE else [one] if other == CENTRE else []
+def _other_end(server: int, other: int) -> list[int]:
+    return [other] if server == CENTRE else [server] if other == CENTRE else []

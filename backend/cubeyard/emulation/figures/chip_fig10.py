@@ -254,8 +254,8 @@ def _quiet(to: Talk) -> Quiet:
     return Quiet(upstream, (to.fabric_cpu_secs() - taken) / (time.monotonic() - began))
 
 
-def trial(dataplane: str, program: str, brevity: float, found: Points) -> Trial:
-    """The trial of a network: adds the measurements at each share of hits to `found`, with the
+def trial(dataplane: str, program: str, brevity: float, points: Points) -> Trial:
+    """The trial of a network: adds the measurements at each share of hits to `points`, with the
     baseline subtracted."""
     secs = max(SECS * brevity, LEAST_SECS)
 
@@ -275,7 +275,9 @@ def trial(dataplane: str, program: str, brevity: float, found: Points) -> Trial:
                         ask(client, iter(range(KEPT)))
                         for place, ratio in enumerate(RATIOS):
                             first = 1_000_000 * (place + 1) + (500_000 if kind == ALONE else 0)
-                            found[dataplane, kind, ratio] = _point(to, client, cache, thread, ratio, first, secs, quiet)
+                            points[dataplane, kind, ratio] = _point(
+                                to, client, cache, thread, ratio, first, secs, quiet
+                            )
                     cache.close()
 
     workload = {"kind": "matrix", "entries": [[CLIENT, SERVER, 1.0], [SERVER, CLIENT, 1.0]]}
@@ -390,8 +392,8 @@ def _saved_rows(saved: dict[tuple[str, str], list[float]]) -> list[Row]:
     return rows
 
 
-def _cpu_rows(found: Points) -> list[Row]:
-    none, every = (found[KERNEL, CHIP, ratio] for ratio in (RATIOS[0], RATIOS[-1]))
+def _cpu_rows(points: Points) -> list[Row]:
+    none, every = (points[KERNEL, CHIP, ratio] for ratio in (RATIOS[0], RATIOS[-1]))
     carried = PER_SEC * RESPONSE_BYTES * 8
     cpu = 100 * none.cpu / PAPER_CORES * PAPER_GBPS * 1e9 / carried
     name = "CPU without a hit for 1.9 Gb/s of responses, chip in the kernel and CPU"
@@ -408,8 +410,8 @@ def _cpu_rows(found: Points) -> list[Row]:
         ),
     ]
     for ratio in (0.0, 0.5):
-        here = found[KERNEL, CHIP, ratio].cpu
-        alone, in_user_space = found[KERNEL, ALONE, ratio].cpu, found[USER_SPACE, ALONE, ratio].cpu
+        here = points[KERNEL, CHIP, ratio].cpu
+        alone, in_user_space = points[KERNEL, ALONE, ratio].cpu, points[USER_SPACE, ALONE, ratio].cpu
         name = f"CPU at {100 * ratio:g} % hits, chip in the kernel and CPU over CPU alone"
         rows += [
             Row(name, "times", None, here / alone, 0.05, 0.95, reason=SLOW_CACHE),
@@ -420,21 +422,21 @@ def _cpu_rows(found: Points) -> list[Row]:
             f"requests that are answered, the least at any share of hits, {where}",
             "%",
             None,
-            min(100 * point.answered / point.asked for (item, _, _), point in found.items() if item == dataplane),
+            min(100 * point.answered / point.asked for (item, _, _), point in points.items() if item == dataplane),
             LEAST_ANSWERED,
             100.0,
             reason=LOST,
         )
         for dataplane, where in WHERE.items()
     ]
-    missed = sum(found[KERNEL, CHIP, ratio].passed_on for ratio in RATIOS)
+    missed = sum(points[KERNEL, CHIP, ratio].passed_on for ratio in RATIOS)
     rows.append(
         Row("requests that miss and come to user space, chip in the kernel", "requests", None, float(missed), 0.0, 0.0)
     )
     return rows
 
 
-def _upstream(found: Points, dataplane: str, kind: str, ratio: float) -> float:
+def _upstream(points: Points, dataplane: str, kind: str, ratio: float) -> float:
     """Upstream traffic relative to that without hits."""
-    upstream = found[dataplane, kind, ratio].upstream_bits_per_sec
-    return upstream / found[dataplane, kind, RATIOS[0]].upstream_bits_per_sec
+    upstream = points[dataplane, kind, ratio].upstream_bits_per_sec
+    return upstream / points[dataplane, kind, RATIOS[0]].upstream_bits_per_sec

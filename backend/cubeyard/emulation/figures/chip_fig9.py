@@ -95,15 +95,15 @@ def sent(to: Talk, watched: Watched, server: str, level: int) -> int:
     )
 
 
-def load_trial(kind: str, size: int, offered: int, brevity: float, found: list[Load]) -> Trial:
-    """Adds the results to `found`."""
+def load_trial(kind: str, size: int, offered: int, brevity: float, loads: list[Load]) -> Trial:
+    """Adds the results to `loads`."""
     secs = max(WATCH_SECS * brevity, LEAST_WATCH_SECS)
 
     def talk(to: Talk) -> None:
         watched = to.watch(secs)
         came, left = sent(to, watched, SOURCE, 0), sent(to, watched, RELAY, 1)
         row = list(to.network.servers.values()).index(RELAY)
-        found.append(Load(came / watched.secs, left / watched.secs, watched.cpu[row]))
+        loads.append(Load(came / watched.secs, left / watched.secs, watched.cpu[row]))
 
     payload = size - HEADERS
     emulation = _emulation(
@@ -287,12 +287,12 @@ def line_through(sizes: tuple[int, ...], micros: list[float | None]) -> tuple[fl
     return float(slope), float(fixed), 1 - rest / whole if whole else None
 
 
-def register_trial(found: dict[str, float]) -> Trial:
+def register_trial(micros: dict[str, float]) -> Trial:
     """The trial that fills in the microseconds of reading and writing a register."""
 
     def talk(to: Talk) -> None:
         for what in PAPER_REGISTER_MICROS:
-            found[what] = (
+            micros[what] = (
                 statistics.median(
                     to.register_nanos(to.network.id_of[RELAY], REGISTER, what == "write") for _ in range(REGISTER_TIMES)
                 )
@@ -304,8 +304,8 @@ def register_trial(found: dict[str, float]) -> Trial:
     return Trial("registers", SPEC, workload, LINK_BITS_PER_SEC, emulation, expect_secs=3.0, talk=talk)
 
 
-def _register_rows(found: dict[str, float]) -> list[Row]:
+def _register_rows(micros: dict[str, float]) -> list[Row]:
     return [
-        Row(f"register, {what}", "µs", paper, found.get(what), 0.01, paper, reason=IN_MEMORY)
+        Row(f"register, {what}", "µs", paper, micros.get(what), 0.01, paper, reason=IN_MEMORY)
         for what, paper in PAPER_REGISTER_MICROS.items()
     ]

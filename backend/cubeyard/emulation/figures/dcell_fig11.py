@@ -105,18 +105,18 @@ def _paths(measured: Measured) -> list[tuple[float, list[str]]]:
     return [(at_secs, path) for at_secs, path in reported if (path[0], path[-1]) == (SOURCE, DESTINATION)]
 
 
-def _at(told: list[tuple[float, list[str]]], after_secs: float) -> list[str]:
+def _at(paths: list[tuple[float, list[str]]], after_secs: float) -> list[str]:
     """The first path reported after `after_secs`; the very first one for 0."""
-    return next((path for at_secs, path in told if at_secs >= after_secs or after_secs == 0.0), [])
+    return next((path for at_secs, path in paths if at_secs >= after_secs or after_secs == 0.0), [])
 
 
-def _hops(told: list[tuple[float, list[str]]], after_secs: float) -> float | None:
-    path = _at(told, after_secs)
+def _hops(paths: list[tuple[float, list[str]]], after_secs: float) -> float | None:
+    path = _at(paths, after_secs)
     return float(len(path) - 1) if path else None
 
 
-def _returned_secs(told: list[tuple[float, list[str]]], back_secs: float, until_secs: float) -> float | None:
-    times = (at_secs for at_secs, path in told if back_secs <= at_secs < until_secs and path == FIRST_PATH)
+def _returned_secs(paths: list[tuple[float, list[str]]], back_secs: float, until_secs: float) -> float | None:
+    times = (at_secs for at_secs, path in paths if back_secs <= at_secs < until_secs and path == FIRST_PATH)
     result = next(times, None)
     return None if result is None else round(result - back_secs, 2)
 

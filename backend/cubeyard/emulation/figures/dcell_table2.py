@@ -81,12 +81,12 @@ def draw(described: Json, kind: str, ratio: float) -> Broken:
     return Broken(kind, ratio, numbers, struck, (alive[0], alive[-1]))
 
 
-def _trial(broken: Broken, found: dict[str, Pings]) -> Trial:
+def _trial(broken: Broken, results: dict[str, Pings]) -> Trial:
     source, destination = broken.ends
 
     def talk(to: Talk) -> None:
         time.sleep(CONVERGED_SECS)
-        found[broken.name] = ping_all(to, broken)
+        results[broken.name] = ping_all(to, broken)
 
     kind = "server-off" if broken.kind == "node" else "cable-pulled"
     settings: Json = {

@@ -53,12 +53,12 @@ def trial(lab: Lab, name: str, balance: str) -> Trial:
     )
 
 
-def loads(lab: Lab, found: Measured) -> list[float]:
+def loads(lab: Lab, measured: Measured) -> list[float]:
     """Upward rate of each of the three ToRs, in Mb/s."""
     network = lab.engine.emulation_network(SUBWAYS)
     servers = {server["id"] for server in network["servers"]}
     tors = sorted({link["b"][0] for link in network["links"] if link["a"][0] in servers})
-    carried = [item["ab_bits_per_sec"] for item in found.report["per_link"]]
+    carried = [item["ab_bits_per_sec"] for item in measured.report["per_link"]]
     of = zip(network["links"], carried, strict=True)
     up: dict[int, float] = dict.fromkeys(tors, 0.0)
     for link, bits in of:
@@ -96,5 +96,5 @@ def measure(lab: Lab) -> Outcome:
     )
 
 
-def ratio(one: float, other: float) -> float | None:
-    return one / other if other else None
+def ratio(first: float, other: float) -> float | None:
+    return first / other if other else None

@@ -130,9 +130,9 @@ def speedup(before: Measured, after: Measured) -> float | None:
     return before.end_secs / after.end_secs
 
 
-def ended(found: dict[str, Measured], names: Iterable[str]) -> str:
+def ended(results: dict[str, Measured], names: Iterable[str]) -> str:
     """How long each job took, as text."""
-    secs = ((name, found[name].end_secs) for name in names)
+    secs = ((name, results[name].end_secs) for name in names)
     return "the jobs took " + ", ".join(
         f"{name}: {'longer than their time' if item is None else f'{item:.1f} s'}" for name, item in secs
     )

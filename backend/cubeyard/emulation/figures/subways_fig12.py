@@ -144,9 +144,9 @@ def trial(lab: Lab, variant: Variant, ratio: float, per_sec: float) -> Trial:
     )
 
 
-def answered(found: Measured) -> Answered:
+def answered(measured: Measured) -> Answered:
     """The results of the counted requests."""
-    latency_secs = found.report["latency_secs"]
+    latency_secs = measured.report["latency_secs"]
     return Answered(latency_secs["requests"], latency_secs["answered"], latency_secs["mean"])
 
 

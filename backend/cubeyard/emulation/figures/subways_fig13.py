@@ -113,12 +113,12 @@ def name_of(load: float, number: int, around: bool) -> str:
     return f"{load:g} %, round {number + 1}, {'around' if around else 'straight'}"
 
 
-def relayed(found: Measured) -> dict[int, float]:
+def relayed(measured: Measured) -> dict[int, float]:
     """Rate sent by each relay, in bits per second. Relays have no other traffic."""
-    links = found.network["links"]
-    ids = found.network["servers"]["id"]
+    links = measured.network["links"]
+    ids = measured.network["servers"]["id"]
     sent = dict.fromkeys(RELAYS, 0.0)
-    for a, carried in zip(links["a"], found.report["per_link"], strict=True):
+    for a, carried in zip(links["a"], measured.report["per_link"], strict=True):
         if a in ids and ids.index(a) in sent:
             sent[ids.index(a)] += carried["ab_bits_per_sec"]
     return sent

@@ -81,12 +81,12 @@ def split_trial(lab: Lab) -> Trial:
     )
 
 
-def slow_share(found: Measured) -> float:
+def slow_share(measured: Measured) -> float:
     """Share of the servers' traffic that departed by their slower ports."""
-    links, servers = found.network["links"], set(found.network["servers"]["id"])
+    links, servers = measured.network["links"], set(measured.network["servers"]["id"])
     slowest = min(links["rate_bits_per_sec"])
     sent = {True: 0.0, False: 0.0}
-    for a, rate, carried in zip(links["a"], links["rate_bits_per_sec"], found.report["per_link"], strict=True):
+    for a, rate, carried in zip(links["a"], links["rate_bits_per_sec"], measured.report["per_link"], strict=True):
         if a in servers:
             sent[rate == slowest] += carried["ab_bits_per_sec"]
     total = sum(sent.values())

@@ -54,9 +54,9 @@ def measure(lab: Lab) -> Outcome:
     )
 
 
-def rows(found: Measured) -> list[Row]:
+def rows(measured: Measured) -> list[Row]:
     """Rows of the report's data about the upgrade."""
-    report = found.report
+    report = measured.report
     windows, upgrade = report["windows"], report["upgrade"]
     before, after = (windows.get(name, {}).get("goodput_bits_per_sec") for name in ("before", "after"))
     dropped, steps = sum(report["drops"].values()), float(upgrade["steps"])

@@ -293,17 +293,17 @@ def _cell(name: str, value: Any) -> Json:
     return {"name": name, "kind": kind, "value": value if kind != "text" else str(value)}
 
 
-def _whole(said: Any, below: int) -> int:
+def _whole(value: Any, below: int) -> int:
     """A whole number from a node, which may send anything. Raises ValueError."""
-    number = int(said)
+    number = int(value)
     if not 0 <= number < below:
         raise ValueError(f"a number is not from 0 to {below - 1}")
     return number
 
 
-def _path(said: Json) -> list[int]:
+def _path(path: Json) -> list[int]:
     """The ids of the servers on a path. Raises ValueError, TypeError or KeyError."""
-    servers = said["servers"]
+    servers = path["servers"]
     if len(servers) > PATH_SERVERS:
         raise ValueError(f"a path of more than {PATH_SERVERS} servers")
     return [_whole(server, MAX_SERVERS) for server in servers]
@@ -312,10 +312,10 @@ def _path(said: Json) -> list[int]:
 def _fitting(turns: Iterator[Any], most: int, room_bytes: int) -> list[Any]:
     """Takes at most `most` items, as long as they fit the space."""
     matches: list[Any] = []
-    room = max(room_bytes, LEAST_ROOM_BYTES)
+    space = max(room_bytes, LEAST_ROOM_BYTES)
     for item in islice(turns, most):
         matches.append(item)
-        room -= len(orjson.dumps(item)) + 1
-        if room <= EVENT_BYTES:
+        space -= len(orjson.dumps(item)) + 1
+        if space <= EVENT_BYTES:
             break
     return matches

@@ -118,24 +118,24 @@ class LatencyWindow:
         return last.p99(self._timeout_secs)
 
 
-def report(found: Latencies, requests: Requests) -> Json:
+def report(latencies: Latencies, requests: Requests) -> Json:
     """`latency_secs` and `latency_distribution` as in a simulation, and the fields that only a
     measurement has."""
-    finished = found.answered + found.timed_out
+    finished = latencies.answered + latencies.timed_out
     bound = requests.bound_secs
     return {
         "latency_secs": {
-            "requests": found.asked,
-            "answered": found.answered,
-            "timed_out": found.timed_out,
-            "unanswered": max(found.asked - found.answered, 0),
-            "min": least_secs(min(found.buckets)) if found.buckets else None,
-            "mean": found.sum_secs / found.answered if found.answered else None,
-            **{name: found.at(share) for name, share in SHARES.items()},
-            "max": found.max_secs if found.answered else None,
+            "requests": latencies.asked,
+            "answered": latencies.answered,
+            "timed_out": latencies.timed_out,
+            "unanswered": max(latencies.asked - latencies.answered, 0),
+            "min": least_secs(min(latencies.buckets)) if latencies.buckets else None,
+            "mean": latencies.sum_secs / latencies.answered if latencies.answered else None,
+            **{name: latencies.at(share) for name, share in SHARES.items()},
+            "max": latencies.max_secs if latencies.answered else None,
             "bound": bound,
             # Relative to requests with a result, because the last ones are still waiting.
-            "within_bound": None if bound is None or not finished else found.within_bound / finished,
+            "within_bound": None if bound is None or not finished else latencies.within_bound / finished,
         },
-        "latency_distribution": found.distribution(),
+        "latency_distribution": latencies.distribution(),
     }

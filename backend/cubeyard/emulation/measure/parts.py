@@ -30,10 +30,10 @@ def in_parts(event: Json, most_bytes: int) -> list[Json]:
     if at is None:
         return [event]
     text = cells[at]["value"]
-    room = most_bytes - PART_CELL_BYTES - len(orjson.dumps({**event, "cells": _with(cells, at, "")}))
-    if room < LEAST_BYTES:
+    space = most_bytes - PART_CELL_BYTES - len(orjson.dumps({**event, "cells": _with(cells, at, "")}))
+    if space < LEAST_BYTES:
         return [event]
-    texts = _pieces(text, room)[:MOST_PARTS]
+    texts = _pieces(text, space)[:MOST_PARTS]
     parts = []
     for left, piece in zip(reversed(range(len(texts))), texts, strict=True):
         number = [{"name": "parts_left", "kind": "count", "value": left}] if left else []

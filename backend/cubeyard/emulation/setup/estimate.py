@@ -102,20 +102,20 @@ def refuse_oversize(network: Network, settings: Emulation, hosts: int = 0, besid
     """
     servers, mode = len(network.servers), settings.mode
     each = server_bytes(settings)
-    needed, room = _bytes(servers, beside, settings), max(memory_free_bytes() - KEPT_BYTES, 0)
+    needed, available = _bytes(servers, beside, settings), max(memory_free_bytes() - KEPT_BYTES, 0)
     most = most_servers(mode, hosts)
     problems = []
     if servers > most:
         problems.append(f"{servers:,} servers; at most {most:,} run as {mode}")
     if hosts:
-        room = most * each
-    elif needed > room:
-        problems.append(f"{needed / 2**30:.1f} GiB of memory; {room / 2**30:.1f} GiB are free")
+        available = most * each
+    elif needed > available:
+        problems.append(f"{needed / 2**30:.1f} GiB of memory; {available / 2**30:.1f} GiB are free")
     if not problems:
         return
     hint = "Take fewer servers: `cubeyard emulate --fit` and POST /api/v1/emulation/fit choose a part of the plan."
     message = f"The run would need {' and '.join(problems)}."
-    limit = f"at most {min(most, room // each):,} servers"
+    limit = f"at most {min(most, available // each):,} servers"
     error = FieldError(field="body.emulation.slice", value=servers, limit=limit, message=message, hint=hint)
     finding = {
         "severity": "error",

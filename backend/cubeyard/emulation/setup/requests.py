@@ -95,14 +95,14 @@ class Requests:
         entries = [[names[a], names[b], weight] for (a, b), weight in zip(self.ends, weights, strict=True)]
         return {"kind": "matrix", "entries": entries}
 
-    def predicted(self, found: Prediction, network: Network) -> Prediction:
+    def predicted(self, prediction: Prediction, network: Network) -> Prediction:
         """The prediction, in which flows get their fair rate, but at most their intended rate."""
         offered = self.goodput_bits_per_sec
         if offered is None:
-            return found
+            return prediction
         most = [rate / network.header_efficiency for rate in offered]
-        rates = [min(pair) for pair in zip(found.rates_bits_per_sec, most, strict=True)]
-        return replace(found, rates_bits_per_sec=rates, connection_rates_bits_per_sec=None)
+        rates = [min(pair) for pair in zip(prediction.rates_bits_per_sec, most, strict=True)]
+        return replace(prediction, rates_bits_per_sec=rates, connection_rates_bits_per_sec=None)
 
     def for_fabric(self, settings: Emulation) -> list[Json]:
         """The flows in the order of `ends`."""

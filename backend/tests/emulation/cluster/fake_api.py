@@ -250,8 +250,8 @@ def _status(state: Json, name: str) -> Json:
     return {"name": name, "image": "i", "imageID": "", "ready": "running" in state, "restartCount": 0, "state": state}
 
 
-def _selected(one: Json, query: Json) -> bool:
-    labels = one["metadata"].get("labels", {})
+def _selected(item: Json, query: Json) -> bool:
+    labels = item["metadata"].get("labels", {})
     for part in filter(None, query.get("labelSelector", [""])[0].split(",")):
         name, _, value = part.partition("=")
         if name.endswith("!"):
@@ -262,7 +262,7 @@ def _selected(one: Json, query: Json) -> bool:
     for part in filter(None, query.get("fieldSelector", [""])[0].split(",")):
         name, _, value = part.partition("=")
         assert name == "spec.nodeName", name
-        if one["spec"].get("nodeName") != value:
+        if item["spec"].get("nodeName") != value:
             return False
     return True
 

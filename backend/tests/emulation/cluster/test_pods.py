@@ -33,7 +33,7 @@ SERVERS = {at: f"<0,{at}>" for at in range(8)}
 
 @pytest.fixture
 def pods(settings: EmulationCluster, signals: list[tuple[str, int, str, str]]) -> Pods:
-    return Pods("home-worker-0", settings, "node-a", lambda *told: signals.append(told))
+    return Pods("home-worker-0", settings, "node-a", lambda *signal: signals.append(signal))
 
 
 def create(pods: Pods, run: str = RUN, servers: dict[int, str] = SERVERS, **more: Any) -> dict[int, str]:

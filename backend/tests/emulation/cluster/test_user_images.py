@@ -47,7 +47,7 @@ def pods(
             cluster.isolated |= set(containers.values())
 
     return Pods(
-        "home-worker-0", settings, "node-a", lambda *told: signals.append(told), isolate,
+        "home-worker-0", settings, "node-a", lambda *signal: signals.append(signal), isolate,
         announce=lambda image: Announced(60, ("/data", "/tmp")) if image == DATA.image else None, image_bytes=100,
     )  # fmt: skip
 

@@ -420,17 +420,17 @@ def test_each_host_is_looked_at(tmp_path: Path) -> None:
 
 
 def test_a_fabric_of_another_build_is_refused_by_its_host(engine: Engine, tmp_path: Path) -> None:
-    said = f"cubeyard-fabric is build 0.1.0+0123, this program {binding_build()}: update cubeyard-fabric on host b."
+    message = f"cubeyard-fabric is build 0.1.0+0123, this program {binding_build()}: update cubeyard-fabric on host b."
     with scripted(tmp_path / "a.sock") as first, scripted(tmp_path / "b.sock") as second:
         second.build = "0.1.0+0123"
         for fabric in (first, second):
             fabric.probed = {"namespaces": True, "bridges": True, "htb": True}
         with pytest.raises(ProblemError) as refused:
             run(tmp_path, engine, Kept())
-        assert (refused.value.status, refused.value.detail) == (409, f"Host b: {said}")
+        assert (refused.value.status, refused.value.detail) == (409, f"Host b: {message}")
         assert not any(name == "prepare" for fabric in (first, second) for name, _ in fabric.calls)
         near, far = probe(settings(tmp_path, "a", "b")).hosts
-    assert (near.ready, far.ready, far.reason) == (True, False, said)
+    assert (near.ready, far.ready, far.reason) == (True, False, message)
 
 
 def test_two_hosts_take_twice_the_servers(engine: Engine) -> None:

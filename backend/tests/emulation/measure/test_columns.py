@@ -56,12 +56,12 @@ def test_a_full_tick_fits_with_the_finest_unit_that_does(
     links = servers * ports // 2 + 1
     result = format_of(sized(network(engine), servers, links, rate_bits_per_sec), flows, 512)
 
-    def characters(one: Format) -> int:
+    def characters(format_: Format) -> int:
         full_bytes = rate_bits_per_sec / 80
-        link, server = int(full_bytes / one.unit_bytes), int(full_bytes * 2 * links / servers / one.unit_bytes)
-        rows = [link] * (2 * links + flows * one.flows) + [server] * 2 * servers
-        rows += [int(full_bytes / 1000)] * 2 * links * one.packets
-        return len(orjson.dumps([*rows, *[round(0.123, one.cpu_digits)] * servers])) - 1
+        link, server = int(full_bytes / format_.unit_bytes), int(full_bytes * 2 * links / servers / format_.unit_bytes)
+        rows = [link] * (2 * links + flows * format_.flows) + [server] * 2 * servers
+        rows += [int(full_bytes / 1000)] * 2 * links * format_.packets
+        return len(orjson.dumps([*rows, *[round(0.123, format_.cpu_digits)] * servers])) - 1
 
     units = [1, *(max(1, ceil(rate_bits_per_sec / 80 / steps)) for steps in STEPS)]
     in_order = [

@@ -57,11 +57,11 @@ def wait_for_server(before: set[str], server: int) -> str:
     return wait_for(found)
 
 
-def wait_for(found: Callable[[], T | None]) -> T:
+def wait_for(poll: Callable[[], T | None]) -> T:
     """Waits for a result and returns it. Raises after 30 s."""
     deadline = time.monotonic() + 30
     while time.monotonic() < deadline:
-        if (item := found()) is not None:
+        if (item := poll()) is not None:
             return item
         time.sleep(0.1)
     raise AssertionError("it has not come in 30 s")

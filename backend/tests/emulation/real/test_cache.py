@@ -85,8 +85,8 @@ def test_hits_are_answered_by_the_relay_and_misses_by_the_server(
         (client, server), address = (named(f"cy-{run[:8]}-{item}") for item in (1, 2)), "10.0.0.3"
 
         def ask(numbers: list[int]) -> str:
-            asked = inside(client, sys.executable, "-c", ASK, address, str(BODY_BYTES), json.dumps(numbers))
-            return subprocess.run(asked, capture_output=True, text=True, check=True, timeout=30).stdout.strip()
+            command = inside(client, sys.executable, "-c", ASK, address, str(BODY_BYTES), json.dumps(numbers))
+            return subprocess.run(command, capture_output=True, text=True, check=True, timeout=30).stdout.strip()
 
         def began(*command: str) -> subprocess.Popen[str]:
             return subprocess.Popen(command, env=environment(home), stdout=subprocess.PIPE, text=True)

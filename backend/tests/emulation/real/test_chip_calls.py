@@ -29,8 +29,8 @@ def test_a_program_calls_the_chip_of_its_server_while_packets_flow(
     home: Path, nothing_left: Left, dataplane: str
 ) -> None:
     def chip_command(*words: str, given: str | None = None) -> subprocess.CompletedProcess[str]:
-        asked = [*PROGRAM, "chip", *words]
-        return subprocess.run(asked, env=environment(home), input=given, capture_output=True, text=True, check=False)
+        command = [*PROGRAM, "chip", *words]
+        return subprocess.run(command, env=environment(home), input=given, capture_output=True, text=True, check=False)
 
     with Live(home) as server:
         run = server.start(dataplane=dataplane, seconds=600)

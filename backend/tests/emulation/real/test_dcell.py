@@ -41,9 +41,9 @@ def description(engine: Engine, forwarding: str) -> Json:
     }
 
 
-def cable(network: Json, one: int, other: int) -> int:
+def cable(network: Json, first: int, other: int) -> int:
     """The link between two servers."""
-    return next(link["id"] for link in network["links"] if {link["a"][0], link["b"][0]} == {one, other})
+    return next(link["id"] for link in network["links"] if {link["a"][0], link["b"][0]} == {first, other})
 
 
 @contextmanager

@@ -23,12 +23,12 @@ def flow(source: str, destination: str) -> str:
     return json.dumps({"kind": "one-to-one", "source": source, "destination": destination})
 
 
-def measured(found: Json, from_secs: float, until_secs: float) -> float:
+def measured(report: Json, from_secs: float, until_secs: float) -> float:
     """Mean goodput in an interval, by the report's series, in bits per second."""
-    series = zip(found["series"]["at_secs"], found["series"]["goodput_bits_per_sec"], strict=True)
+    series = zip(report["series"]["at_secs"], report["series"]["goodput_bits_per_sec"], strict=True)
     # The entry of a second has the time of the second's end.
     within = [goodput for at, goodput in series if from_secs + 1.0 <= at <= until_secs]
-    assert within, found["series"]
+    assert within, report["series"]
     return sum(within) / len(within)
 
 

@@ -28,8 +28,8 @@ QUIET = ("--settle", "0", "--calibrate", "0", "--workload", "permutation", "--li
 PING = ("ping", "-i", "0.2", "-W", "2")
 
 
-def answered(said: str) -> int:
-    matched = re.search(r"(\d+) received", said)
+def answered(output: str) -> int:
+    matched = re.search(r"(\d+) received", output)
     return int(matched[1]) if matched else 0
 
 

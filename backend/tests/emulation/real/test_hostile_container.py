@@ -53,8 +53,8 @@ def cpu_secs(pids: list[int]) -> float:
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
-def check_what_it_said(said: str) -> None:
-    lines = said.splitlines()
+def check_what_it_said(output: str) -> None:
+    lines = output.splitlines()
     assert [line for line in lines if line.startswith("file")] == ["file chip.sock"]
     assert {"interfaces 0", "fabric -1", f"packet-socket {EPERM}"} <= set(lines)
     wanted = {

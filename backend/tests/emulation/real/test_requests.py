@@ -25,9 +25,9 @@ BCUBE = '{"family":"bcube","n":2,"k":1}'
 SHORT = ("--link-rate", "20M", "--mode", "namespaces", "--settle", "1", "--calibrate", "0")
 
 
-def checked(found: Json) -> Json:
+def checked(latencies: Json) -> Json:
     """Returns the latencies after checking that they are consistent."""
-    reported, distribution = found["latency_secs"], found["latency_distribution"]
+    reported, distribution = latencies["latency_secs"], latencies["latency_distribution"]
     times = [reported[name] for name in ("min", "median", "p99", "p999", "max")]
     assert times == sorted(times)
     assert times[0] > 0

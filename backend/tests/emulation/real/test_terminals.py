@@ -56,11 +56,11 @@ class Terminal:
     def resize(self, columns: int, rows: int) -> None:
         self._connection.send(json.dumps({"type": "resize", "columns": columns, "rows": rows}))
 
-    def until(self, found: Callable[[], Any], secs: float = 30) -> Any:
-        """Reads until `found` returns a result. Raises if the connection closes before, or after
+    def until(self, poll: Callable[[], Any], secs: float = 30) -> Any:
+        """Reads until `poll` returns a result. Raises if the connection closes before, or after
         `secs`."""
         deadline = time.monotonic() + secs
-        while not (what := found()):
+        while not (what := poll()):
             try:
                 message = self._connection.recv(max(deadline - time.monotonic(), 0.1))
             except TimeoutError:

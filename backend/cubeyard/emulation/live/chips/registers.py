@@ -32,10 +32,10 @@ def write(host: Host, server: int, run_id: str, register: str, value: int) -> in
     return _of(register, _ask(host, server, run_id, register=register, value=value))
 
 
-def _of(register: str, found: dict[str, int]) -> int:
-    if register not in found:
+def _of(register: str, values: dict[str, int]) -> int:
+    if register not in values:
         raise not_found(f"register {register} in the server's chip")
-    return found[register]
+    return values[register]
 
 
 def _ask(host: Host, server: int, run_id: str, **asked: str | int) -> dict[str, int]:

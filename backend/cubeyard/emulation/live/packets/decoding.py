@@ -80,70 +80,70 @@ def name_of(address: str, network: Network) -> str:
     return address
 
 
-def _arp(payload: bytes, network: Network, found: Decoded) -> None:
+def _arp(payload: bytes, network: Network, packet: Decoded) -> None:
     operation = int.from_bytes(payload[6:8])
     sender, target = str(IPv4Address(payload[14:18])), str(IPv4Address(payload[24:28]))
-    found.protocol, found.addresses = "arp", {sender, target}
-    found.source, found.destination = name_of(sender, network), name_of(target, network)
+    packet.protocol, packet.addresses = "arp", {sender, target}
+    packet.source, packet.destination = name_of(sender, network), name_of(target, network)
     hardware = payload[8:14].hex(":")
     asks = f"who has {target}? Tell {sender}"
-    found.text = f"ARP, {asks if operation == 1 else f'{sender} is at {hardware}'}"
+    packet.text = f"ARP, {asks if operation == 1 else f'{sender} is at {hardware}'}"
 
 
-def _ipv4(payload: bytes, network: Network, found: Decoded, words: tuple[str, ...] = ()) -> None:
+def _ipv4(payload: bytes, network: Network, packet: Decoded, words: tuple[str, ...] = ()) -> None:
     first, size, fragment, ttl, protocol = struct.unpack_from("!BxH2xHBB", payload)
     header = (first & 15) * 4
     if first >> 4 != 4 or header < 20:
         raise ValueError("no IPv4 header")
     source, destination = str(IPv4Address(payload[12:16])), str(IPv4Address(payload[16:20]))
-    found.addresses |= {source, destination}
-    found.source, found.destination = name_of(source, network), name_of(destination, network)
+    packet.addresses |= {source, destination}
+    packet.source, packet.destination = name_of(source, network), name_of(destination, network)
     if header > 20 and payload[20] & 31 == EXPERIMENT_OPTION:
         words = (*words, f"{network.protocol['title']}, TTL {ttl}")
         if stands_at(network.protocol, "option", payload[20]):
-            found.header = header_values(network.protocol, payload[20:header], network.servers)
+            packet.header = header_values(network.protocol, payload[20:header], network.servers)
     inner = payload[header:size]
     if protocol == IP_IN_IP:
-        _ipv4(inner, network, found, words)
+        _ipv4(inner, network, packet, words)
         return
     behind = f" ({'; '.join(words)})" if words else ""
-    found.text = f"IP protocol {protocol}{behind}"
+    packet.text = f"IP protocol {protocol}{behind}"
     if fragment & 0x1FFF:
-        found.text = f"Fragment of IP protocol {protocol}{behind}"
+        packet.text = f"Fragment of IP protocol {protocol}{behind}"
         return
     length = max(size - header, 0)
     if protocol == TCP:
-        _tcp(inner, length, found, behind)
+        _tcp(inner, length, packet, behind)
     elif protocol == UDP:
-        _udp(inner, length, found, behind)
+        _udp(inner, length, packet, behind)
     elif protocol == ICMP:
-        found.protocol = "icmp"
-        found.text = f"ICMP{behind}"
+        packet.protocol = "icmp"
+        packet.text = f"ICMP{behind}"
         name = ICMP_TYPES.get(inner[0], f"type {inner[0]}")
         number = f" {int.from_bytes(inner[6:8])}" if inner[0] in (0, 8) else ""
-        found.text = f"ICMP {name}{number}{behind}"
+        packet.text = f"ICMP {name}{number}{behind}"
 
 
-def _tcp(payload: bytes, length: int, found: Decoded, behind: str) -> None:
-    found.protocol = "tcp"
-    found.text = f"TCP{behind}"
+def _tcp(payload: bytes, length: int, packet: Decoded, behind: str) -> None:
+    packet.protocol = "tcp"
+    packet.text = f"TCP{behind}"
     source, destination, offset, flags = struct.unpack_from("!HH8xBB", payload)
-    found.ports |= {source, destination}
+    packet.ports |= {source, destination}
     named = " ".join(name for bit, name in FLAGS if flags & bit) or "no flags"
-    found.text = f"TCP {source} → {destination}, {named}, {max(length - (offset >> 4) * 4, 0)} bytes{behind}"
+    packet.text = f"TCP {source} → {destination}, {named}, {max(length - (offset >> 4) * 4, 0)} bytes{behind}"
 
 
-def _udp(payload: bytes, length: int, found: Decoded, behind: str) -> None:
-    found.protocol = "udp"
-    found.text = f"UDP{behind}"
+def _udp(payload: bytes, length: int, packet: Decoded, behind: str) -> None:
+    packet.protocol = "udp"
+    packet.text = f"UDP{behind}"
     source, destination = struct.unpack_from("!HH", payload)
-    found.ports |= {source, destination}
+    packet.ports |= {source, destination}
     size = max(length - 8, 0)
     if source == destination == CONTROL_PORT:
-        found.protocol = "control"
-        found.text = f"Control message between neighbours, {size} bytes"
+        packet.protocol = "control"
+        packet.text = f"Control message between neighbours, {size} bytes"
     elif source == destination == SERVICE_PORT:
-        found.protocol = "service"
-        found.text = f"Packet of a service, {size} bytes"
+        packet.protocol = "service"
+        packet.text = f"Packet of a service, {size} bytes"
     else:
-        found.text = f"UDP {source} → {destination}, {size} bytes{behind}"
+        packet.text = f"UDP {source} → {destination}, {size} bytes{behind}"

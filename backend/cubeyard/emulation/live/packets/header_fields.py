@@ -56,25 +56,25 @@ def header_values(protocol: Json, header: bytes, servers: Mapping[int, str]) -> 
     return values
 
 
-def _numbers(one: Json, header: bytes) -> list[int]:
+def _numbers(header_field: Json, header: bytes) -> list[int]:
     """The numbers of a field that the bytes contain completely, in order."""
     bits, size = int.from_bytes(header), len(header) * 8
-    starts = (one["offset_bits"] + nth * one["bits"] for nth in range(one["count"]))
-    ends = (start + one["bits"] for start in starts)
-    return [bits >> (size - end) & ((1 << one["bits"]) - 1) for end in ends if end <= size]
+    starts = (header_field["offset_bits"] + nth * header_field["bits"] for nth in range(header_field["count"]))
+    ends = (start + header_field["bits"] for start in starts)
+    return [bits >> (size - end) & ((1 << header_field["bits"]) - 1) for end in ends if end <= size]
 
 
-def _text(one: Json, number: int, servers: Mapping[int, str]) -> str:
-    if one["kind"] == "server":
+def _text(header_field: Json, number: int, servers: Mapping[int, str]) -> str:
+    if header_field["kind"] == "server":
         return servers.get(number, f"server {number}")
-    if one["kind"] == "flags":
-        named = {flag["mask"]: flag["name"] for flag in one["flags"]}
+    if header_field["kind"] == "flags":
+        named = {flag["mask"]: flag["name"] for flag in header_field["flags"]}
         rest = number & ~sum(named)
         words = [name for mask, name in named.items() if number & mask] + ([f"0x{rest:x}"] if rest else [])
         return ", ".join(words) or "none"
     parts: list[str] = []
-    left = sum(one["parts"])
-    for width in one["parts"]:
+    left = sum(header_field["parts"])
+    for width in header_field["parts"]:
         left -= width
         parts.append(str(number >> left & ((1 << width) - 1)))
     return ":".join(parts) or str(number)

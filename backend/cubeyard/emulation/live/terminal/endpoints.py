@@ -111,15 +111,15 @@ def _relay(settings: Settings) -> FolderPath | None:
     return folder if not settings.fabric_start and calling.has_relay(folder) else None
 
 
-def _question(settings: Settings, found: TerminalPlace) -> Question:
-    number, name = found.server
+def _question(settings: Settings, place: TerminalPlace) -> Question:
+    number, name = place.server
     return Question(
         what="check",
-        host=found.host.name,
-        run=found.run_id,
+        host=place.host.name,
+        run=place.run_id,
         server=number,
         name=name,
-        prompt=found.host_name,
+        prompt=place.host_name,
         idle_secs=settings.terminal_idle_secs,
     )
 
@@ -144,25 +144,25 @@ def _named_elsewhere(caller: HTTPConnection, at: TerminalPlace) -> Iterator[None
         raise
 
 
-def _shell(settings: Settings, hosts: Hosts, found: TerminalPlace) -> shells.OpenShell:
+def _shell(settings: Settings, hosts: Hosts, place: TerminalPlace) -> shells.OpenShell:
     if (folder := _relay(settings)) is not None:
-        return calling.RelayedShell(folder, _question(settings, found))
+        return calling.RelayedShell(folder, _question(settings, place))
     idle_secs = settings.terminal_idle_secs
-    return shells.Shell(found.host.docker, hosts.owner, found.run_id, found.server, found.host_name, idle_secs)
+    return shells.Shell(place.host.docker, hosts.owner, place.run_id, place.server, place.host_name, idle_secs)
 
 
-def _open(websocket: WebSocket, found: TerminalPlace, asked: _Asked) -> shells.OpenShell:
+def _open(websocket: WebSocket, place: TerminalPlace, asked: _Asked) -> shells.OpenShell:
     """Opens a shell. Its opening is recorded in the change log before anybody can type."""
     state = websocket.app.state
-    with _named_elsewhere(websocket, found):
-        shell = _shell(state.settings, _hosts(websocket), found)
+    with _named_elsewhere(websocket, place):
+        shell = _shell(state.settings, _hosts(websocket), place)
     try:
         shell.resize(asked.columns, asked.rows)
         with state.database.session() as session:
             mark_caller(session, websocket)
-            SessionService(session, state.engine).terminal_opened(found)
+            SessionService(session, state.engine).terminal_opened(place)
     except BaseException:
         shell.close()
         raise
-    log.info("terminal_opened", run=found.run_id, server=asked.name)
+    log.info("terminal_opened", run=place.run_id, server=asked.name)
     return shell
