@@ -61,11 +61,11 @@ impl PacketBuffer {
     /// nothing, if the buffer lacks the space.
     #[must_use]
     pub fn grow_front(&mut self, count: usize) -> bool {
-        let room = self.start >= count;
-        if room {
+        let fits = self.start >= count;
+        if fits {
             self.start -= count;
         }
-        room
+        fits
     }
 
     /// Shortens the frame to `length` bytes, since Ethernet pads short ones.

@@ -134,8 +134,8 @@ impl Refusal {
 
 /// Whether a sequence number is newer than another; false in both directions if they are half the
 /// circle apart.
-pub fn is_newer(one: u32, than: u32) -> bool {
-    (one.wrapping_sub(than) as i32) > 0
+pub fn is_newer(sequence: u32, than: u32) -> bool {
+    (sequence.wrapping_sub(than) as i32) > 0
 }
 
 impl Advertisement {

@@ -215,25 +215,25 @@ mod tests {
         ) {
             let data: Vec<u8> = (0..length).map(|at| (at * 7 % 251) as u8).collect();
             let (all, head) = frame(protocol, &data);
-            let mut found = Vec::new();
+            let mut packets = Vec::new();
             let parts = data.chunks(most);
             let count = parts.len();
             for (number, part) in parts.enumerate() {
-                let mut one = [&all[..head], part].concat();
+                let mut packet = [&all[..head], part].concat();
                 let of = Part { number: number as u8, offset: (number * most) as u32, is_last: number + 1 == count };
-                finish(&mut one, HEADER, Some(of));
-                prop_assert!(is_right(&one), "part {}", number);
-                let inner = &one[ETHERNET_BYTES + HEADER..];
+                finish(&mut packet, HEADER, Some(of));
+                prop_assert!(is_right(&packet), "part {}", number);
+                let inner = &packet[ETHERNET_BYTES + HEADER..];
                 prop_assert_eq!(u16_at(inner, 4), 0xfe_u16.wrapping_add(number as u16));
                 if protocol == TCP {
                     let sequence = u32::from_be_bytes(inner[24..28].try_into().unwrap());
-                    prop_assert_eq!(sequence, SEQUENCE.wrapping_add(found.len() as u32));
+                    prop_assert_eq!(sequence, SEQUENCE.wrapping_add(packets.len() as u32));
                     let wanted = 0x10 | if number == 0 { 0x80 } else { 0 } | if of.is_last { 0x09 } else { 0 };
                     prop_assert_eq!(inner[33], wanted);
                 }
-                found.extend_from_slice(&one[head..]);
+                packets.extend_from_slice(&packet[head..]);
             }
-            prop_assert_eq!(found, data);
+            prop_assert_eq!(packets, data);
         }
 
         #[test]

@@ -113,9 +113,9 @@ fn exchange(chain: &Chain, lengths: &[usize]) {
 
 /// Mean length of the packets that the interface towards the sender has received.
 fn received_bytes_per_packet(chain: &Chain, server: usize) -> f64 {
-    let told = chain.servers[server].namespace.ip("-j -s link show p0");
-    let told: serde_json::Value = serde_json::from_str(&told).unwrap();
-    let number = |name: &str| told[0]["stats64"]["rx"][name].as_f64().unwrap();
+    let shown = chain.servers[server].namespace.ip("-j -s link show p0");
+    let shown: serde_json::Value = serde_json::from_str(&shown).unwrap();
+    let number = |name: &str| shown[0]["stats64"]["rx"][name].as_f64().unwrap();
     number("bytes") / number("packets")
 }
 

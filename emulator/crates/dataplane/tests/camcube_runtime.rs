@@ -188,9 +188,9 @@ fn services_share_a_link_by_bytes_for_any_packets() {
 #[test]
 fn queues_of_a_service_share_by_weight_and_what_waits_too_long_is_dropped() {
     let place = Place::new();
-    let mut one = sender("one");
-    one.weights = BTreeMap::from([(0, 1), (1, 3)]);
-    let mut runtime = runtime(vec![one]);
+    let mut first = sender("one");
+    first.weights = BTreeMap::from([(0, 1), (1, 3)]);
+    let mut runtime = runtime(vec![first]);
     for queue in [0, 1] {
         runtime
             .message(
@@ -254,10 +254,10 @@ fn a_service_that_floods_loses_its_own_packets_and_a_new_queue_each_time_is_refu
 #[test]
 fn a_packet_goes_on_to_one_of_its_keys_and_not_back() {
     let place = Place::new();
-    let mut one = sender("one");
+    let mut first = sender("one");
     // The neighbours in the positive directions of x, y and z.
-    one.keys = vec![[2, 1, 1], [1, 2, 1], [1, 1, 2]];
-    let mut runtime = runtime(vec![one]);
+    first.keys = vec![[2, 1, 1], [1, 2, 1], [1, 1, 2]];
+    let mut runtime = runtime(vec![first]);
     // The packet arrives by port 0 for this server, so the function F decides where it goes: not
     // back to (2,1,1).
     let arrives = |payload: &[u8], flags: u8| {
@@ -297,9 +297,9 @@ fn a_packet_goes_on_to_one_of_its_keys_and_not_back() {
 #[test]
 fn a_service_that_routes_to_itself_for_ever_loses_the_packet() {
     let place = Place::new();
-    let mut one = sender("one");
-    one.keys = vec![[1, 1, 1]];
-    let mut runtime = runtime(vec![one]);
+    let mut first = sender("one");
+    first.keys = vec![[1, 1, 1]];
+    let mut runtime = runtime(vec![first]);
     let header = [0x5e, 16, 0, 40, 1, 1, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, b'x'];
     runtime.arrive(&place.view(), NOW, 0, &header);
     assert_eq!(counter(&runtime, "one", "packets-looping"), 1);

@@ -316,7 +316,7 @@ fn gone_by(held: &Held) -> Held {
     let current = version >> 1 & 1;
     let keys = &held[&("chip".to_owned(), current.to_ne_bytes().to_vec())];
     let (cares, tuples) = (word(keys, 84), word(keys, 88));
-    let mut found = Held::new();
+    let mut entries = Held::new();
     for ((table, key), value) in held {
         let at = match &**table {
             "tcam" if word(key, 28) == current => key[..28].to_vec(),
@@ -340,9 +340,9 @@ fn gone_by(held: &Held) -> Held {
                 within.to_ne_bytes().to_vec()
             }
         };
-        found.insert((table.clone(), at), value.clone());
+        entries.insert((table.clone(), at), value.clone());
     }
-    found
+    entries
 }
 
 /// Calls set and remove entries one at a time. Whether or not a change is made in place, the tables

@@ -248,9 +248,9 @@ proptest! {
         let floods = 2 * (took.as_millis() / TIMING.least_gap.as_millis() + 5) as u64 + u64::from(servers) * (took.as_secs() + 2);
         // Full states for a neighbour that is alive again, at most once per second from either
         // side, and the messages that it forwards because they are new to it.
-        let told = 2 * u64::from(servers) * (took.as_secs() + 1);
+        let states = 2 * u64::from(servers) * (took.as_secs() + 1);
         let directed = 2 * pairs.len() as u64;
-        prop_assert!(net.sent <= (floods + told) * directed, "{} messages", net.sent);
+        prop_assert!(net.sent <= (floods + states) * directed, "{} messages", net.sent);
     }
 
     /// Any bytes from a neighbour: no panic, strangers and unknown links are refused, and the true
@@ -392,14 +392,14 @@ fn an_origin_that_sends_too_many_is_cut_to_a_rate_and_hurts_no_other() {
 #[test]
 fn advertisements_that_are_not_refreshed_expire_and_a_replay_does_not_restore_them() {
     let mut state = pair();
-    let said = advertisement(1, 5, &[end(0, 0, 0), end(1, 2, 0)]);
-    state.on_message(Duration::ZERO, 0, 1, &said).unwrap();
+    let message = advertisement(1, 5, &[end(0, 0, 0), end(1, 2, 0)]);
+    state.on_message(Duration::ZERO, 0, 1, &message).unwrap();
     state.on_timeout(Duration::from_millis(4999));
     assert!(state.is_up(0, end(0, 1, 0)));
     assert!(state.on_timeout(Duration::from_secs(5)));
     assert!(!state.is_up(0, end(0, 1, 0)) && !state.is_up(1, end(1, 2, 0)));
     assert_eq!(
-        state.on_message(Duration::from_secs(6), 0, 1, &said),
+        state.on_message(Duration::from_secs(6), 0, 1, &message),
         Ok(Heard::Duplicate)
     );
     assert!(!state.is_up(0, end(0, 1, 0)));

@@ -27,10 +27,10 @@ fn main() -> ExitCode {
     host.build(&row(3, &run, "serverswitch", |_| 0));
     let mut broken = false;
     for (what, value, paper) in CASES {
-        let asked = json!({"run": run, "server": in_row(1), "register": NAME, "value": value});
+        let params = json!({"run": run, "server": in_row(1), "register": NAME, "value": value});
         let nanos = |answer: Value| answer["nanos"].as_u64().expect("a time");
         let mut times: Vec<u64> = (0..ROUNDS)
-            .map(|_| nanos(host.ask("registers", asked.clone())))
+            .map(|_| nanos(host.ask("registers", params.clone())))
             .collect();
         times.sort_unstable();
         let median = times[ROUNDS / 2];

@@ -78,9 +78,11 @@ impl Nodes {
                 let weight = known.map_or(1.0 / self.plan.racks.ring.ports as f64, |known| {
                     known.links[at][self.side].into()
                 });
-                let straight = self.agents[&server].detours(self.side, rack).map_or(1.0, |told| {
-                    told.ways.straight / (told.ways.straight + capacity_of(&told.ways))
-                });
+                let straight = self.agents[&server]
+                    .detours(self.side, rack)
+                    .map_or(1.0, |detours| {
+                        detours.ways.straight / (detours.ways.straight + capacity_of(&detours.ways))
+                    });
                 if !self.off.contains(&self.plan.racks.tor_node(tor)) {
                     by_link.insert(link, weight * straight * self.sent[server as usize]);
                 }
@@ -168,8 +170,8 @@ impl Nodes {
         let racks = self.plan.racks;
         for server in 0..self.plan.servers() {
             let rack = racks.rack_of(server);
-            let told = self.agents[&server].detours(self.side, rack);
-            let Some(ways) = told.map(|told| told.ways.clone()) else {
+            let detours = self.agents[&server].detours(self.side, rack);
+            let Some(ways) = detours.map(|detours| detours.ways.clone()) else {
                 continue;
             };
             let first = racks.first_of_loop(rack);
@@ -242,7 +244,7 @@ fn heats_up_and_cools_down(side: usize) {
             .map(|agent| {
                 agent
                     .detours(side, rack)
-                    .map_or(0, |told| told.ways.detours.len())
+                    .map_or(0, |detours| detours.ways.detours.len())
             })
             .collect()
     };
@@ -257,10 +259,10 @@ fn heats_up_and_cools_down(side: usize) {
         "{:?}",
         known(&nodes, hot)
     );
-    let told = nodes.agents[&racks.servers_of(hot).start]
+    let detours = nodes.agents[&racks.servers_of(hot).start]
         .detours(side, hot)
         .unwrap();
-    let exits: BTreeSet<usize> = told
+    let exits: BTreeSet<usize> = detours
         .ways
         .detours
         .iter()
@@ -276,10 +278,10 @@ fn heats_up_and_cools_down(side: usize) {
     // and under another controller.
     nodes.run(8.0);
     assert!(known(&nodes, hot).iter().all(|ways| *ways == 4));
-    let told = |nodes: &mut Nodes| -> Vec<(usize, usize)> {
+    let planned = |nodes: &mut Nodes| -> Vec<(usize, usize)> {
         nodes.agents.values_mut().flat_map(Agent::take_planned).collect()
     };
-    assert_eq!(told(&mut nodes), [(side, hot)], "begun");
+    assert_eq!(planned(&mut nodes), [(side, hot)], "begun");
     nodes.off.insert(racks.tor_node(0));
     nodes.run(8.0);
     assert_eq!(nodes.controllers()[0], 1);
@@ -292,7 +294,7 @@ fn heats_up_and_cools_down(side: usize) {
     nodes.run(12.0);
     assert!(known(&nodes, hot).iter().all(|ways| *ways == 0));
     assert_eq!(
-        told(&mut nodes),
+        planned(&mut nodes),
         [(side, hot)],
         "ended, and not started again by the other controller"
     );

@@ -211,8 +211,8 @@ proptest! {
             agent.work(&plan, PERIODS, now_secs, |_| RATE);
             for rack in plan.members(0) {
                 if let Some(known) = agent.weights(rack) {
-                    let told = Message::Weights(known.clone());
-                    prop_assert_eq!(read(&plan, &bytes(&told)), Ok(told));
+                    let message = Message::Weights(known.clone());
+                    prop_assert_eq!(read(&plan, &bytes(&message)), Ok(message));
                 }
             }
         }

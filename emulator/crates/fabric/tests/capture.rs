@@ -119,8 +119,8 @@ fn a_capture_in_parts_is_read_while_packets_flow_and_ends_with_its_caller() {
         |secs: f64| json!({"run": run, "target": {"link": 0}, "limits": {"max_secs": secs}, "parts": true});
     let begin = |secs: f64| {
         let mut stream = connect(host.folder());
-        let asked = json!({"id": 1, "method": "capture", "params": params(secs)});
-        writeln!(stream, "{asked}").expect("it reads");
+        let request = json!({"id": 1, "method": "capture", "params": params(secs)});
+        writeln!(stream, "{request}").expect("it reads");
         BufReader::new(stream)
     };
     let line = |reader: &mut BufReader<_>| -> Value {

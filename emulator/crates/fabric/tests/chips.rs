@@ -237,9 +237,9 @@ fn packets_avoid_failed_parts_and_return_after_the_recovery() {
 /// The number of the link from an edge switch upwards.
 fn uplink_of(tree: &Tree, edge: u32) -> u32 {
     let links = tree.topology().links();
-    let found =
+    let matches =
         (0..links.len()).find(|&link| links.a[link] == edge && !tree.topology().is_server(links.b[link]));
-    found.expect("an uplink") as u32
+    matches.expect("an uplink") as u32
 }
 
 fn an_edge_switch_tells_its_hosts(fabric: &mut Fabric) {
@@ -289,7 +289,7 @@ fn a_host_that_falls_silent_is_forgotten_and_comes_back() {
     };
     assert_eq!(state(&mut fabric), "answers");
     fabric.host.ask("subscribe", json!({"run": fabric.run}));
-    let told = |fabric: &mut Fabric, what: &str| {
+    let event_of = |fabric: &mut Fabric, what: &str| {
         let deadline = Instant::now() + Duration::from_secs(25);
         let event = loop {
             assert!(Instant::now() < deadline, "no event {what} was reported");
@@ -310,13 +310,13 @@ fn a_host_that_falls_silent_is_forgotten_and_comes_back() {
     };
     answer_arp(&fabric, false);
     let began = Instant::now();
-    told(&mut fabric, "host-silent");
+    event_of(&mut fabric, "host-silent");
     let took = began.elapsed();
     assert!(took > Duration::from_secs(3), "{took:?}");
     assert_eq!(state(&mut fabric), "silent");
     assert_eq!(fabric.lost(&[0, 1], 40_000), [], "others are reached");
     answer_arp(&fabric, true);
-    told(&mut fabric, "host-back");
+    event_of(&mut fabric, "host-back");
     assert_eq!(state(&mut fabric), "answers");
     assert_eq!(fabric.lost(&[0, 1, 9], 40_000), []);
 }

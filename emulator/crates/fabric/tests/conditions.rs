@@ -40,12 +40,12 @@ fn a_fault() -> impl Strategy<Value = Value> {
     ]
 }
 
-fn near(one: &EndCondition, other: &EndCondition) -> bool {
+fn near(first: &EndCondition, other: &EndCondition) -> bool {
     let close = |item: f64, other: f64| (item - other).abs() <= 1e-9;
-    one.up == other.up
-        && one.rate_bits_per_sec == other.rate_bits_per_sec
-        && close(one.loss, other.loss)
-        && match (one.queue, other.queue) {
+    first.up == other.up
+        && first.rate_bits_per_sec == other.rate_bits_per_sec
+        && close(first.loss, other.loss)
+        && match (first.queue, other.queue) {
             (QueueCondition::Delayed(secs), QueueCondition::Delayed(other_secs)) => close(secs, other_secs),
             (item, other) => item == other,
         }
@@ -63,9 +63,9 @@ proptest! {
         if !turned.is_empty() {
             turned.rotate_left(turn.index(faults.len()));
         }
-        let (one, other) = (under(&network, &faults), under(&network, &turned));
+        let (first, other) = (under(&network, &faults), under(&network, &turned));
         for end in 0..2 {
-            prop_assert!(near(&one.ends[LINK][end], &other.ends[LINK][end]), "{:?} {:?}", one.ends, other.ends);
+            prop_assert!(near(&first.ends[LINK][end], &other.ends[LINK][end]), "{:?} {:?}", first.ends, other.ends);
         }
     }
 

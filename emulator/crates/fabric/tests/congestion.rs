@@ -238,7 +238,7 @@ fn a_network_that_cannot_have_it_is_refused_by_its_field() {
         );
     }
     for bytes in [0, 2_999, 8_000_001] {
-        let said = refused("serverswitch", json!({"queue_bytes": bytes}));
-        assert!(said.contains("network.congestion.queue_bytes"), "{said}");
+        let message = refused("serverswitch", json!({"queue_bytes": bytes}));
+        assert!(message.contains("network.congestion.queue_bytes"), "{message}");
     }
 }

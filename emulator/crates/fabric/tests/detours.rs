@@ -28,9 +28,9 @@ fn detours(plan: &Plan, rack: usize, steps: Vec<usize>, capacity: f64) -> ToldDe
 fn detours_are_read_as_they_were_written_and_refused_where_none_can_be() {
     let spec = TopologySpec::from_json(&serde_json::from_str(LONG_LOOP).unwrap()).unwrap();
     let plan = Plan::of(&Topology::build(&spec).unwrap()).unwrap();
-    let read = |told: ToldDetours| {
+    let read = |known: ToldDetours| {
         let mut bytes = Vec::new();
-        Message::Detours(told).write(&mut bytes);
+        Message::Detours(known).write(&mut bytes);
         Message::read(&mut bytes.as_slice(), &plan)
     };
     // Rack 2 has ToRs 1 and 2, rack 3 ToRs 2 and 3, and so on.
@@ -41,11 +41,11 @@ fn detours_are_read_as_they_were_written_and_refused_where_none_can_be() {
         vec![1, 1, 0, 0, 7],
     ] {
         for side in [0, 1] {
-            let told = ToldDetours {
+            let known = ToldDetours {
                 side,
                 ..detours(&plan, 2, steps.clone(), 3e7)
             };
-            assert_eq!(read(told.clone()), Ok(Message::Detours(told)));
+            assert_eq!(read(known.clone()), Ok(Message::Detours(known)));
         }
     }
     let too_far = vec![2, 3, 3, 4, 4, 5, 5];

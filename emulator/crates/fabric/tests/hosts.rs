@@ -403,8 +403,8 @@ fn packets_too_long_for_the_underlay_are_refused() {
     assert_eq!(twice["field"], "network.hosts.first_vni", "another run has them");
     let elsewhere = prepare(&|network| network["hosts"]["underlays"][0] = json!("10.78.0.1")).unwrap_err();
     assert_eq!(elsewhere["field"], "network.hosts.underlays[0]");
-    let asked = json!({"hosts": {"here": 0, "underlays": ["10.77.0.1", "10.77.0.2"], "first_vni": 1}});
-    assert_eq!(hosts[0].ask("probe", asked)["underlay_mtu"], 1500);
+    let params = json!({"hosts": {"here": 0, "underlays": ["10.77.0.1", "10.77.0.2"], "first_vni": 1}});
+    assert_eq!(hosts[0].ask("probe", params)["underlay_mtu"], 1500);
 }
 
 /// The next event of a changed carrier, as server, port and state.

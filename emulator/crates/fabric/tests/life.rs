@@ -158,9 +158,9 @@ fn an_inspection_that_is_never_answered_does_not_delay_later_ones() {
     let mut network = bcube_16();
     network["seed"] = json!(667);
     let run = host.build(&network);
-    let asked = json!({"id": 1, "method": "inspect", "params": {"run": run, "server": 3}});
+    let request = json!({"id": 1, "method": "inspect", "params": {"run": run, "server": 3}});
     let mut impatient = connect(host.folder());
-    writeln!(impatient, "{asked}").expect("the fabric reads");
+    writeln!(impatient, "{request}").expect("the fabric reads");
     host.ask("subscribe", json!({"run": run}));
     host.next_frame();
     for _ in 0..2 {

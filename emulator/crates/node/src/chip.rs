@@ -232,7 +232,7 @@ impl ChipServer {
 
     /// Passes packets for the CPU to all subscribed programs.
     pub fn pass_on(&mut self, chip: &mut dyn ServerChip, poller: &Poller) {
-        let mut told = Vec::new();
+        let mut notified = Vec::new();
         while let Some((port, packet)) = chip.next_punt() {
             self.fabric.keep(port, &packet);
             for (&id, program) in self
@@ -246,12 +246,12 @@ impl ChipServer {
                 }
                 let lost = program.lost + chip.lost_punts();
                 program.unsent.extend(api::packet(lost, port, &packet));
-                told.push(id);
+                notified.push(id);
             }
         }
-        told.sort_unstable();
-        told.dedup();
-        for id in told {
+        notified.sort_unstable();
+        notified.dedup();
+        for id in notified {
             let flushed = self.programs.get_mut(&id).map(Program::flush);
             if flushed == Some(Then::Goes) {
                 self.programs.remove(&id);

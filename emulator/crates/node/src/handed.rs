@@ -17,10 +17,10 @@ pub struct Handed {
 
 /// Receives a datagram. Returns its length, which may exceed the buffer, and its descriptors.
 pub fn receive_with(socket: &OwnedFd, buffer: &mut [u8]) -> nix::Result<(usize, Vec<OwnedFd>)> {
-    let mut room = nix::cmsg_space!([i32; 2]);
+    let mut space = nix::cmsg_space!([i32; 2]);
     let mut parts = [IoSliceMut::new(buffer)];
     let flags = MsgFlags::MSG_TRUNC | MsgFlags::MSG_CMSG_CLOEXEC;
-    let received = recvmsg::<()>(socket.as_raw_fd(), &mut parts, Some(&mut room), flags)?;
+    let received = recvmsg::<()>(socket.as_raw_fd(), &mut parts, Some(&mut space), flags)?;
     let mut descriptors = Vec::new();
     for message in received.cmsgs()? {
         if let ControlMessageOwned::ScmRights(numbers) = message {

@@ -286,8 +286,8 @@ fn requests_are_answered_by_the_servers_that_are_drawn() {
             let flows = exchanges(transport, &asking);
             start(&[&nodes[0], &nodes[1], &nodes[2]], &flows);
             let bytes = RefCell::new(BTreeMap::new());
-            let count = |told: &Value, field: &str| told[field].as_u64().unwrap();
-            let told = nodes[0].wait(|message| {
+            let count = |report: &Value, field: &str| report[field].as_u64().unwrap();
+            let report = nodes[0].wait(|message| {
                 for row in message["rows"].as_array().into_iter().flatten() {
                     bytes
                         .borrow_mut()
@@ -295,16 +295,19 @@ fn requests_are_answered_by_the_servers_that_are_drawn() {
                 }
                 message["t"] == "latencies" && count(message, "answered") + count(message, "timed_out") == 200
             });
-            let answered = count(&told, "answered");
+            let answered = count(&report, "answered");
             // A busy machine loses datagrams; TCP retransmits them.
-            assert!(answered > 0 && (answered == 200 || transport == "udp"), "{told}");
+            assert!(
+                answered > 0 && (answered == 200 || transport == "udp"),
+                "{report}"
+            );
             assert_eq!(
-                (&told["asked"], count(&told, "within_bound")),
+                (&report["asked"], count(&report, "within_bound")),
                 (&json!(200), answered)
             );
-            let buckets = told["buckets"].as_array().unwrap();
+            let buckets = report["buckets"].as_array().unwrap();
             let counted: u64 = buckets.iter().map(|bucket| bucket[1].as_u64().unwrap()).sum();
-            assert_eq!(counted, answered, "{told}");
+            assert_eq!(counted, answered, "{report}");
             let bytes = bytes.into_inner();
             assert_eq!(bytes[&0] + bytes[&2], 200 * 50, "{bytes:?}");
             assert!(bytes[&1] + bytes[&3] >= answered * 20_000, "{bytes:?}");
@@ -329,14 +332,14 @@ fn requests_over_udp_to_a_server_that_is_not_there_are_given_up() {
         .for_each(|(node, server)| node.configure(server));
     let flows = exchanges("udp", &json!({"rate_per_sec": 200.0, "count": 40}));
     start(&[&nodes[0], &nodes[1]], &flows[..2]);
-    let told = latencies(&nodes[0], |told| {
-        told["answered"].as_u64().unwrap() + told["timed_out"].as_u64().unwrap() == 40
+    let report = latencies(&nodes[0], |report| {
+        report["answered"].as_u64().unwrap() + report["timed_out"].as_u64().unwrap() == 40
     });
     assert!(
-        told["answered"].as_u64() > Some(0) && told["timed_out"].as_u64() > Some(0),
-        "{told}"
+        report["answered"].as_u64() > Some(0) && report["timed_out"].as_u64() > Some(0),
+        "{report}"
     );
-    assert_eq!(told["within_bound"], 0, "without a bound");
+    assert_eq!(report["within_bound"], 0, "without a bound");
 }
 
 #[test]
@@ -351,15 +354,15 @@ fn requests_go_on_once_a_server_or_the_client_is_restarted() {
             .for_each(|(node, server)| node.configure(server));
         // The client sends one request at a time; a response that never arrives must not stop it.
         let [asks, first, second] = exchanges(transport, &json!({}));
-        let told = |told: &Value, field: &str| told[field].as_u64().unwrap();
-        let many = |latencies: &Value| told(latencies, "answered") > 50;
+        let field_of = |report: &Value, field: &str| report[field].as_u64().unwrap();
+        let many = |latencies: &Value| field_of(latencies, "answered") > 50;
         start(
             &[&nodes[0], &nodes[1], &nodes[2]],
             &[asks.clone(), first.clone(), second.clone()],
         );
         latencies(&nodes[0], many);
         nodes[1].child.kill().unwrap();
-        latencies(&nodes[0], |latencies| told(latencies, "timed_out") > 0);
+        latencies(&nodes[0], |latencies| field_of(latencies, "timed_out") > 0);
         nodes[1] = Node::start(&name("server"));
         nodes[1].configure(1);
         start(&[&nodes[0], &nodes[1]], &[asks[..1].to_vec(), first.clone()]);

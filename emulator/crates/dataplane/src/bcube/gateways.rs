@@ -79,14 +79,14 @@ impl Bsr {
         }
         let before = self.gateways.in_use.take();
         let kept = before.as_ref().map(|(gateway, _)| *gateway);
-        let found = kept
+        let choice = kept
             .iter()
             .chain(&self.gateways.preferred)
             .find_map(|&gateway| Some((gateway, self.default_path(gateway)?)));
         // Without any usable gateway, keep the last one: the packets are dropped and counted at the
         // failure.
-        self.gateways.in_use = found.clone().or(before.clone());
-        let Some((gateway, path)) = found.filter(|found| Some(found) != before.as_ref()) else {
+        self.gateways.in_use = choice.clone().or(before.clone());
+        let Some((gateway, path)) = choice.filter(|choice| Some(choice) != before.as_ref()) else {
             return;
         };
         self.set_default(OUTSIDE, gateway, &path.numbered);

@@ -242,8 +242,8 @@ fn flags(program: &Compiled) -> u32 {
 
 /// Number and flag of an exact-match table.
 fn exact_table(table: Table) -> (u8, u32) {
-    let found = EXACT_TABLES.iter().find(|(_, item, ..)| *item == table);
-    found.map_or((0, 0), |(.., number, flag)| (*number, *flag))
+    let entry = EXACT_TABLES.iter().find(|(_, item, ..)| *item == table);
+    entry.map_or((0, 0), |(.., number, flag)| (*number, *flag))
 }
 
 /// The table for a key, the map with that table, and the encoded key.

@@ -254,11 +254,11 @@ pub(crate) fn wrong(flaw: Flaw) -> ConfigurationError {
 /// Converts the first flaw of a program to an error with its position.
 pub(crate) fn refused(flaws: Vec<Flaw>) -> TableError {
     let first = flaws.into_iter().next();
-    let said = first.map_or_else(String::new, |flaw| match flaw.line {
+    let message = first.map_or_else(String::new, |flaw| match flaw.line {
         0 => flaw.to_string(),
         line => format!("line {line}, column {}: {flaw}", flaw.column),
     });
-    TableError::new("tcam", format!("the chip's program: {said}"))
+    TableError::new("tcam", format!("the chip's program: {message}"))
 }
 
 /// Sets the interface, by number, through which a chip sends packets of an external port; 0 for
@@ -296,7 +296,7 @@ pub(crate) fn ternary(value: &[u8], mask: &[u8]) -> String {
 
 /// An action in the language of programs.
 fn describe(action: &Action) -> String {
-    let mut said = match action.forward {
+    let mut text = match action.forward {
         Forward::Vif(vif) => format!("REDIRECT_VIF {vif}"),
         Forward::Port(port) => format!("REDIRECT_PORT {port}"),
         Forward::ToCpu => "TO_CPU".to_owned(),
@@ -319,9 +319,9 @@ fn describe(action: &Action) -> String {
         }),
     ];
     for item in more.into_iter().flatten() {
-        said = format!("{said}, {item}");
+        text = format!("{text}, {item}");
     }
-    said
+    text
 }
 
 impl ChipTables {

@@ -150,8 +150,8 @@ impl Traces {
     /// trace.
     pub fn on_answer(&mut self, answer: &Answer) -> Vec<Event> {
         let asked = |target: &Target| target.asked.is_some_and(|(number, _)| number == answer.number);
-        let found = self.targets.iter_mut().find(|(_, target)| asked(target));
-        let Some((&destination, target)) = found else {
+        let target_of = self.targets.iter_mut().find(|(_, target)| asked(target));
+        let Some((&destination, target)) = target_of else {
             return Vec::new();
         };
         // A trace that ended elsewhere met a broken path. The next trace finds the path that

@@ -52,16 +52,16 @@ fn build(spec: &TopologySpec) -> Result<Topology, ConfigurationError> {
 
 /// The servers that a server reaches without passing another server, in the order of its links.
 fn neighbours(links: &Csr, servers: u32, server: NodeId) -> Vec<NodeId> {
-    let mut found = Vec::new();
+    let mut result = Vec::new();
     for &near in links.neighbours_of(server) {
         if near < servers {
-            found.push(near);
+            result.push(near);
         } else {
             let others = links.neighbours_of(near).iter();
-            found.extend(others.filter(|&&other| other != server));
+            result.extend(others.filter(|&&other| other != server));
         }
     }
-    found
+    result
 }
 
 impl NextHops {

@@ -112,8 +112,8 @@ mod tests {
     use super::*;
 
     /// Output for client 1, and whether the connection ends.
-    fn talk(values: &mut KeyValues, secs: u64, said: &str) -> (String, bool) {
-        values.client(Duration::from_secs(secs), PORT, 1, said.as_bytes());
+    fn talk(values: &mut KeyValues, secs: u64, input: &str) -> (String, bool) {
+        values.client(Duration::from_secs(secs), PORT, 1, input.as_bytes());
         let (mut text, mut last) = (Vec::new(), false);
         while let Some(reply) = values.poll_reply() {
             text.extend(reply.bytes);

@@ -140,7 +140,7 @@ impl Outcome {
 /// if there is one.
 pub fn changed(
     change: &Change,
-    found: Option<Entry>,
+    existing: Option<Entry>,
     version: u64,
     now: Time,
     most_bytes: usize,
@@ -151,36 +151,36 @@ pub fn changed(
         version,
         until: Entry::end(now, change.lives_millis),
     };
-    let entry = match (change.deed, found) {
+    let entry = match (change.deed, existing) {
         (Deed::Delete, Some(_)) => return (Outcome::Deleted, None),
         (Deed::Write(Write::Add), Some(_))
         | (Deed::Write(Write::Replace | Write::Append | Write::Prepend), None) => {
             return (Outcome::NotStored, None);
         }
-        (Deed::Write(Write::Cas), Some(found)) if found.version != change.version => {
+        (Deed::Write(Write::Cas), Some(existing)) if existing.version != change.version => {
             return (Outcome::Exists, None);
         }
         (Deed::Write(Write::Set | Write::Add), _) | (Deed::Write(Write::Replace | Write::Cas), Some(_)) => {
             given
         }
         // Flags and expiry time stay those of the existing value.
-        (Deed::Write(Write::Append), Some(found)) => Entry {
-            data: [&found.data[..], &change.value].concat(),
+        (Deed::Write(Write::Append), Some(existing)) => Entry {
+            data: [&existing.data[..], &change.value].concat(),
             version,
-            ..found
+            ..existing
         },
-        (Deed::Write(Write::Prepend), Some(found)) => Entry {
-            data: [&change.value[..], &found.data].concat(),
+        (Deed::Write(Write::Prepend), Some(existing)) => Entry {
+            data: [&change.value[..], &existing.data].concat(),
             version,
-            ..found
+            ..existing
         },
-        (Deed::Adjust(down), Some(found)) => return adjusted(&change.value, down, &found, version),
-        (Deed::Touch, Some(found)) => {
+        (Deed::Adjust(down), Some(existing)) => return adjusted(&change.value, down, &existing, version),
+        (Deed::Touch, Some(existing)) => {
             let until = given.until;
             let entry = Entry {
                 until,
                 version,
-                ..found
+                ..existing
             };
             return (Outcome::Touched, Some(entry));
         }
@@ -194,8 +194,8 @@ pub fn changed(
     (Outcome::Stored, Some(entry))
 }
 
-fn adjusted(by: &[u8], down: bool, found: &Entry, version: u64) -> (Outcome, Option<Entry>) {
-    let (Some(number), Some(by)) = (decimal(&found.data), decimal(by)) else {
+fn adjusted(by: &[u8], down: bool, existing: &Entry, version: u64) -> (Outcome, Option<Entry>) {
+    let (Some(number), Some(by)) = (decimal(&existing.data), decimal(by)) else {
         return (Outcome::NoNumber, None);
     };
     let number = if down {
@@ -207,7 +207,7 @@ fn adjusted(by: &[u8], down: bool, found: &Entry, version: u64) -> (Outcome, Opt
     let entry = Entry {
         data,
         version,
-        ..*found
+        ..*existing
     };
     (Outcome::Adjusted, Some(entry))
 }

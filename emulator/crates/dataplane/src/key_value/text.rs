@@ -348,24 +348,24 @@ mod tests {
 
     /// Everything that is parsed from these bytes if they arrive in pieces of these lengths.
     fn read(bytes: &[u8], pieces: &[usize]) -> Vec<Next> {
-        let (mut reader, mut found, mut at) = (Reader::default(), Vec::new(), 0);
+        let (mut reader, mut parsed, mut at) = (Reader::default(), Vec::new(), 0);
         let lengths = pieces.iter().copied().chain(std::iter::repeat(bytes.len()));
         for length in lengths.map(|length| length.max(1)) {
             let end = (at + length).min(bytes.len());
             reader.push(&bytes[at..end]);
             while let Some(next) = reader.next(100) {
                 let broken = matches!(next, Next::Broken(_));
-                found.push(next);
+                parsed.push(next);
                 if broken {
-                    return found;
+                    return parsed;
                 }
             }
             at = end;
             if at == bytes.len() {
-                return found;
+                return parsed;
             }
         }
-        found
+        parsed
     }
 
     fn commands(text: &str) -> Vec<Next> {
@@ -491,9 +491,9 @@ mod tests {
         ] {
             let bytes = [text.as_bytes(), b"version\r\n"].concat();
             for pieces in [vec![], vec![1; 400]] {
-                let found = read(&bytes, &pieces);
-                assert_eq!(found.last(), Some(&Next::Command(Command::Version)), "{text:?}");
-                assert_eq!(found[..found.len() - 1], [Next::Refused(refusal)], "{text:?}");
+                let parsed = read(&bytes, &pieces);
+                assert_eq!(parsed.last(), Some(&Next::Command(Command::Version)), "{text:?}");
+                assert_eq!(parsed[..parsed.len() - 1], [Next::Refused(refusal)], "{text:?}");
             }
         }
         assert_eq!(

@@ -97,8 +97,8 @@ mod tests {
                         prop_assert_eq!(values.remove(&[key]), was_there);
                     }
                     _ => {
-                        let found = values.get(now, &[key]).and_then(|entry| entry.until);
-                        prop_assert!(found.is_none_or(|until| until > now));
+                        let value = values.get(now, &[key]).and_then(|entry| entry.until);
+                        prop_assert!(value.is_none_or(|until| until > now));
                     }
                 }
                 let bytes: usize = values.entries.iter().map(|(key, entry)| key.len() + entry.data.len()).sum();

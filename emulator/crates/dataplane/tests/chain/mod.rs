@@ -91,8 +91,8 @@ impl Namespace {
         let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
         self.run(move || {
             let output = Command::new("ip").args(&words).output().expect("ip runs");
-            let said = String::from_utf8_lossy(&output.stderr);
-            assert!(output.status.success(), "ip {}: {said}", words.join(" "));
+            let errors = String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.success(), "ip {}: {errors}", words.join(" "));
             String::from_utf8_lossy(&output.stdout).into_owned()
         })
     }

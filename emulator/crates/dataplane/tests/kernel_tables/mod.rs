@@ -18,13 +18,13 @@ pub struct Tables {
 
 impl Tables {
     pub fn of(entry: &ProtocolEntry, forwarding: &str) -> Tables {
-        let found = entry.forwarding(forwarding).unwrap();
-        let ForwardingKind::Kernel(object) = found.kind else {
+        let forwarding_entry = entry.forwarding(forwarding).unwrap();
+        let ForwardingKind::Kernel(object) = forwarding_entry.kind else {
             panic!("{forwarding} is not in the kernel");
         };
         Tables {
             object,
-            schemas: found.tables,
+            schemas: forwarding_entry.tables,
             translation: object.own_tables.map(|own| (own.translate)()),
         }
     }

@@ -277,8 +277,8 @@ impl Fabric {
     }
 
     fn run(&self, id: &RunId) -> Result<Arc<Run>> {
-        let found = self.runs().get(id).cloned();
-        found.ok_or_else(|| FabricError::not_found("run", id, "prepare it first"))
+        let known_run = self.runs().get(id).cloned();
+        known_run.ok_or_else(|| FabricError::not_found("run", id, "prepare it first"))
     }
 
     /// A run that the caller may use.

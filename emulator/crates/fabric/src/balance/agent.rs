@@ -141,7 +141,7 @@ impl Agent {
     pub fn detours(&self, side: usize, rack: usize) -> Option<&ToldDetours> {
         self.detours[side][rack]
             .as_ref()
-            .filter(|told| !told.ways.detours.is_empty())
+            .filter(|known| !known.ways.detours.is_empty())
     }
 
     /// Returns the sides and racks whose detours this node has begun or ended since the last call.
@@ -214,10 +214,10 @@ impl Agent {
         true
     }
 
-    fn learn_detours(&mut self, told: ToldDetours) {
-        let (side, rack) = (told.side, told.rack);
+    fn learn_detours(&mut self, detours: ToldDetours) {
+        let (side, rack) = (detours.side, detours.rack);
         self.news.insert((DETOURS[side], rack));
-        self.detours[side][rack] = Some(told);
+        self.detours[side][rack] = Some(detours);
         self.is_changed = true;
     }
 
@@ -359,11 +359,11 @@ impl Agent {
         }
     }
 
-    fn tell_detours(&mut self, told: ToldDetours) {
-        if self.detours(told.side, told.rack).is_some() == told.ways.detours.is_empty() {
-            self.planned.push((told.side, told.rack));
+    fn tell_detours(&mut self, detours: ToldDetours) {
+        if self.detours(detours.side, detours.rack).is_some() == detours.ways.detours.is_empty() {
+            self.planned.push((detours.side, detours.rack));
         }
-        self.learn_detours(told);
+        self.learn_detours(detours);
     }
 
     /// The messages for a neighbour in this round, in frames of at most `limit` bytes; one empty

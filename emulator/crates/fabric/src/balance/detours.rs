@@ -228,7 +228,7 @@ impl Scheduler {
         self.least.fill(f64::INFINITY);
         let (ways, withdrawn) = rack_detours(ring, &load.planned);
         let racks = seen.plan.members(self.number).zip(ways).enumerate();
-        let told = racks.map(|(place, (rack, mut ways))| {
+        let planned = racks.map(|(place, (rack, mut ways))| {
             ways.detours.truncate(MAX_WAYS);
             let tors = ring.tors_of(place).into_iter().enumerate();
             let bits = tors.filter(|(_, tor)| withdrawn.contains(&(place, *tor)));
@@ -239,7 +239,8 @@ impl Scheduler {
                 withdrawn: bits.fold(0, |bits, (at, _)| bits | 1 << at),
             }
         });
-        told.filter(|told| differs(detours(told.rack), &told.ways, told.withdrawn))
+        planned
+            .filter(|planned| differs(detours(planned.rack), &planned.ways, planned.withdrawn))
             .collect()
     }
 }

@@ -195,8 +195,8 @@ impl Message {
         }
         if has_ways {
             let side = usize::from(kind == DETOURS_INWARD);
-            let told = ToldDetours::read(bytes, plan, (side, subject, at_millis, maker), pairs)?;
-            return Ok(Message::Detours(told));
+            let detours = ToldDetours::read(bytes, plan, (side, subject, at_millis, maker), pairs)?;
+            return Ok(Message::Detours(detours));
         }
         let links = read_pairs(bytes, pairs, 1.0)?;
         for of_server in links.chunks(plan.racks.ring.ports) {

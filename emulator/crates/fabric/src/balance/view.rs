@@ -26,11 +26,11 @@ fn detours(balancing: &Balancing, agent: &Agent) -> Section {
     let all = (0..racks.count).flat_map(|rack| [(0, rack), (1, rack)]);
     let rows = all.flat_map(|(side, rack)| {
         let first = racks.first_of_loop(rack);
-        agent.detours(side, rack).into_iter().flat_map(move |told| {
-            let all: f64 = told.ways.detours.iter().map(|(_, capacity)| capacity).sum();
-            let total = told.ways.straight + all;
-            let tors = told.tors(&balancing.plan);
-            let ways = told.ways.detours.iter().zip(tors);
+        agent.detours(side, rack).into_iter().flat_map(move |known| {
+            let all: f64 = known.ways.detours.iter().map(|(_, capacity)| capacity).sum();
+            let total = known.ways.straight + all;
+            let tors = known.tors(&balancing.plan);
+            let ways = known.ways.detours.iter().zip(tors);
             ways.map(move |((path, capacity), tors)| {
                 let relays = path.steps.iter().skip(1).step_by(2);
                 let relays: Vec<String> = relays.map(|place| (first + place).to_string()).collect();

@@ -137,15 +137,15 @@ mod tests {
     /// over.
     fn blocks(mut bytes: &[u8]) -> Vec<(u32, Vec<u8>)> {
         let word = |bytes: &[u8], at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
-        let mut found = Vec::new();
+        let mut result = Vec::new();
         while !bytes.is_empty() {
             let (kind, length) = (word(bytes, 0), word(bytes, 4) as usize);
             assert!(length.is_multiple_of(4) && length >= 12);
             assert_eq!(word(bytes, length - 4) as usize, length);
-            found.push((kind, bytes[8..length - 4].to_vec()));
+            result.push((kind, bytes[8..length - 4].to_vec()));
             bytes = &bytes[length..];
         }
-        found
+        result
     }
 
     proptest! {

@@ -66,8 +66,8 @@ impl ChipCpu {
 
 impl Drop for ChipCpu {
     fn drop(&mut self) {
-        let told = rustix::io::write(&self.end, &1_u64.to_ne_bytes());
-        if let (Ok(_), Some(thread)) = (told, self.thread.take()) {
+        let notified = rustix::io::write(&self.end, &1_u64.to_ne_bytes());
+        if let (Ok(_), Some(thread)) = (notified, self.thread.take()) {
             // A thread that panicked has ended too, so its result is ignored.
             let _ended = thread.join();
         }

@@ -289,9 +289,9 @@ mod tests {
             queue = (queue + bytes - 0.2 * LINE / 8e3).max(0.0);
             if until_mark < 0.0 {
                 congestion.tally.asked_for(0, queue as u64);
-                let told = point.ask(1, queue as u64);
-                let told = told.map(|feedback| congestion.tell(PORT, feedback, LINE, sent as u64, now));
-                until_mark = f64::from(told.unwrap_or(congestion.mark_bytes()));
+                let answer = point.ask(1, queue as u64);
+                let answer = answer.map(|feedback| congestion.tell(PORT, feedback, LINE, sent as u64, now));
+                until_mark = f64::from(answer.unwrap_or(congestion.mark_bytes()));
             }
             if let Some(wanted) = congestion.follow(PORT, sent as u64, now) {
                 rate = wanted.unwrap_or(LINE);

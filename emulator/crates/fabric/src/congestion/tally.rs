@@ -49,11 +49,11 @@ impl Reactions {
     pub fn share_nanos(&self, share: f64) -> u64 {
         let wanted = (share * self.answered as f64).ceil() as u64;
         let mut seen = 0;
-        let found = self.buckets.iter().find(|(_, count)| {
+        let bucket = self.buckets.iter().find(|(_, count)| {
             seen += **count;
             seen >= wanted
         });
-        found.map_or(0, |(number, _)| bucket_nanos(*number).min(self.longest_nanos))
+        bucket.map_or(0, |(number, _)| bucket_nanos(*number).min(self.longest_nanos))
     }
 
     fn add(&mut self, nanos: u64, sent_nanos: u64) {
@@ -132,8 +132,8 @@ mod tests {
         }
         let reactions = tally.reactions();
         for (share, nanos) in [(0.5, 50_000), (0.99, 99_000)] {
-            let found = reactions.share_nanos(share);
-            assert!(found.abs_diff(nanos) <= nanos / 16, "{found} for {nanos}");
+            let nearest = reactions.share_nanos(share);
+            assert!(nearest.abs_diff(nanos) <= nanos / 16, "{nearest} for {nanos}");
         }
         assert_eq!(
             (reactions.mean_nanos(), reactions.longest_nanos),

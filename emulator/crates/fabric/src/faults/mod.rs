@@ -147,10 +147,10 @@ fn effect_of(network: &Network, json: &FaultJson) -> Result<Effect> {
             return Err(wrong_target("a port with this kind of fault"));
         };
         let server = network.server(id)?;
-        let found = u16::try_from(port)
+        let end = u16::try_from(port)
             .ok()
             .and_then(|port| network.port(server, port));
-        found.ok_or_else(|| {
+        end.ok_or_else(|| {
             let given = format!("{port} of server {id}");
             FabricError::not_found("port", given, "name a port that has a link")
         })

@@ -28,9 +28,9 @@ impl HelloSocket {
 
     /// Calls `each` for every waiting hello, with its interface and the messages that it carries.
     pub fn heard(&self, mut each: impl FnMut(u32, &[u8])) {
-        let mut room = [0_u8; PAYLOAD.len() + MESSAGE_BYTES];
-        while let Some((index, length)) = self.0.receive(&mut room) {
-            if let Some(messages) = room[..length].strip_prefix(PAYLOAD) {
+        let mut buffer = [0_u8; PAYLOAD.len() + MESSAGE_BYTES];
+        while let Some((index, length)) = self.0.receive(&mut buffer) {
+            if let Some(messages) = buffer[..length].strip_prefix(PAYLOAD) {
                 each(index, messages);
             }
         }

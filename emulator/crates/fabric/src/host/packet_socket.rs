@@ -99,7 +99,7 @@ impl PacketSocket {
 
     /// Receives the next waiting frame: the number of its interface, and its length. The frame is
     /// truncated to `room`. `None` if no frame waits.
-    pub fn receive(&self, room: &mut [u8]) -> Option<(u32, usize)> {
+    pub fn receive(&self, buffer: &mut [u8]) -> Option<(u32, usize)> {
         loop {
             // SAFETY: all fields are integers, for which zero is a valid value.
             let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
@@ -109,8 +109,8 @@ impl PacketSocket {
             let received = unsafe {
                 libc::recvfrom(
                     self.descriptor.as_raw_fd(),
-                    room.as_mut_ptr().cast(),
-                    room.len(),
+                    buffer.as_mut_ptr().cast(),
+                    buffer.len(),
                     0,
                     (&raw mut address).cast(),
                     &raw mut length,

@@ -105,7 +105,7 @@ impl OwnTime {
         let now = Instant::now();
         let interrupt_ticks = interrupt_ticks(&fs::read_to_string("/proc/stat").unwrap_or_default());
         let mut used_ticks = interrupt_ticks.saturating_sub(self.interrupt_ticks);
-        let mut found = BTreeMap::new();
+        let mut processes = BTreeMap::new();
         let mut waits = Waits::default();
         for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
             let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else {
@@ -126,7 +126,7 @@ impl OwnTime {
             waits.nanos += now_waits.nanos.saturating_sub(before.nanos);
             waits.count += now_waits.count.saturating_sub(before.count);
             let waits = now_waits;
-            found.insert(
+            processes.insert(
                 pid,
                 Known {
                     ticks,
@@ -136,7 +136,8 @@ impl OwnTime {
             );
         }
         let elapsed_secs = self.at.map_or(0.0, |at| (now - at).as_secs_f64());
-        (self.known, self.interrupt_ticks, self.at, self.waits) = (found, interrupt_ticks, Some(now), waits);
+        (self.known, self.interrupt_ticks, self.at, self.waits) =
+            (processes, interrupt_ticks, Some(now), waits);
         if elapsed_secs > 0.0 {
             (used_ticks as f64 / TICKS_PER_SEC / elapsed_secs / count as f64).clamp(0.0, 1.0)
         } else {

@@ -172,18 +172,18 @@ pub fn processes_of(containers: &BTreeMap<u32, ContainerId>) -> error::Result<BT
         .iter()
         .map(|(server, id)| (id.0.as_str(), *server))
         .collect();
-    let mut found: BTreeMap<u32, (bool, u32)> = BTreeMap::new();
+    let mut first: BTreeMap<u32, (bool, u32)> = BTreeMap::new();
     for pid in processes() {
         let folder = PathBuf::from(format!("/proc/{pid}"));
         let groups = text_of(&folder, "cgroup");
         let mut names = groups.lines().flat_map(|line| line.split('/'));
         if let Some(server) = names.find_map(|name| wanted.get(id_in(name))) {
             let this = (!is_first(&folder), pid);
-            let best = found.entry(*server).or_insert(this);
+            let best = first.entry(*server).or_insert(this);
             *best = this.min(*best);
         }
     }
-    if let Some((server, id)) = containers.iter().find(|(server, _)| !found.contains_key(server)) {
+    if let Some((server, id)) = containers.iter().find(|(server, _)| !first.contains_key(server)) {
         let limit = "a container that runs on this host";
         let fix =
             "wire it on the host that it is on, and let cubeyard-fabric see the host's processes (hostPID)";
@@ -194,7 +194,7 @@ pub fn processes_of(containers: &BTreeMap<u32, ContainerId>) -> error::Result<BT
             fix,
         ));
     }
-    Ok(found
+    Ok(first
         .into_iter()
         .map(|(server, (_, pid))| (server, pid))
         .collect())
@@ -243,19 +243,19 @@ fn is_first(folder: &Path) -> bool {
 
 /// The control groups of these containers below a folder, in every hierarchy.
 fn groups_of(root: &Path, containers: &[ContainerId]) -> Vec<PathBuf> {
-    let mut found = Vec::new();
+    let mut groups = Vec::new();
     let mut waiting = vec![(root.to_owned(), 0)];
     while let Some((folder, depth)) = waiting.pop() {
         for child in folders_in(&folder) {
             let name = child.file_name().unwrap_or_default().to_string_lossy();
             if is_group_name(&name, containers) {
-                found.push(child);
+                groups.push(child);
             } else if depth < MAX_DEPTH {
                 waiting.push((child, depth + 1));
             }
         }
     }
-    found
+    groups
 }
 
 /// Removes a group and its subgroups; returns whether the group no longer exists. A group with a
@@ -325,10 +325,10 @@ mod tests {
         for group in [&by_name.join("inner"), &by_systemd, &foreign] {
             fs::create_dir_all(group).expect("a folder");
         }
-        let mut found = groups_of(&root, std::slice::from_ref(&ours));
-        found.sort();
-        assert_eq!(found, [by_name, by_systemd]);
-        assert!(found.iter().all(|group| remove_group(group)));
+        let mut matches = groups_of(&root, std::slice::from_ref(&ours));
+        matches.sort();
+        assert_eq!(matches, [by_name, by_systemd]);
+        assert!(matches.iter().all(|group| remove_group(group)));
         assert!(groups_of(&root, &[ours]).is_empty() && foreign.is_dir());
         fs::remove_dir_all(&root).expect("ours");
     }

@@ -156,10 +156,10 @@ impl PathManager {
     }
 
     /// Returns the events since the last call; does not wait.
-    pub fn told(&mut self) -> Result<Vec<PathEvent>> {
-        let mut told = Vec::new();
-        self.events.announced(|answer| told.extend(event_of(answer)))?;
-        Ok(told)
+    pub fn events(&mut self) -> Result<Vec<PathEvent>> {
+        let mut events = Vec::new();
+        self.events.announced(|answer| events.extend(event_of(answer)))?;
+        Ok(events)
     }
 }
 
@@ -183,12 +183,12 @@ fn family(socket: &mut Netlink) -> Result<(u16, u32)> {
     );
     let (mut family, mut group) = (None, None);
     socket.run_and_read(&mut batch, no_excuse, |answer| {
-        let found = answer.attributes(HEADER_BYTES);
-        let id = found.find_value(CTRL_ATTR_FAMILY_ID);
+        let fields = answer.attributes(HEADER_BYTES);
+        let id = fields.find_value(CTRL_ATTR_FAMILY_ID);
         family = id
             .and_then(<[u8]>::first_chunk)
             .map(|bytes| u16::from_ne_bytes(*bytes));
-        let groups = found.find_value(CTRL_ATTR_MCAST_GROUPS).unwrap_or_default();
+        let groups = fields.find_value(CTRL_ATTR_MCAST_GROUPS).unwrap_or_default();
         for (_, item) in attributes(groups) {
             let name = attributes(item).find_value(CTRL_ATTR_MCAST_GRP_NAME);
             if name.is_some_and(|name| name.strip_suffix(&[0]) == Some(EVENTS.as_bytes())) {

@@ -39,8 +39,8 @@ fn find() -> Option<[usize; 2]> {
     let mut places = Vec::new();
     let of_packet = |counters: &[u8]| -> Vec<usize> {
         let words = counters.chunks_exact(8).enumerate();
-        let found = words.filter(|(_, word)| **word == PACKET_BYTES.to_ne_bytes());
-        found.map(|(at, _)| at).collect()
+        let matches = words.filter(|(_, word)| **word == PACKET_BYTES.to_ne_bytes());
+        matches.map(|(at, _)| at).collect()
     };
     let dumped = netlink.dump(&mut link_dump(), |answer| {
         places.extend(ipv6_counters(&answer).map(of_packet).unwrap_or_default());

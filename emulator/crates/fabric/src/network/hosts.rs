@@ -303,8 +303,8 @@ mod tests {
             let everywhere: Vec<Network> =
                 (0..usize::from(count)).map(|here| bcube(n, &hosts, count, here).unwrap()).collect();
             let having = |has: &dyn Fn(&Division) -> bool| -> Vec<usize> {
-                let found = everywhere.iter().enumerate().filter(|(_, network)| has(&network.division));
-                found.map(|(host, _)| host).collect()
+                let matches = everywhere.iter().enumerate().filter(|(_, network)| has(&network.division));
+                matches.map(|(host, _)| host).collect()
             };
             for (server, host) in hosts.iter().enumerate() {
                 prop_assert_eq!(having(&|division| division.has_server(server)), vec![*host]);

@@ -133,20 +133,20 @@ impl Network {
 
     /// Index of a server by its id.
     pub fn server(&self, id: u32) -> Result<usize> {
-        let found = self.index.server(id);
-        found.ok_or_else(|| FabricError::not_found("server", id, "name a server of network.servers"))
+        let index = self.index.server(id);
+        index.ok_or_else(|| FabricError::not_found("server", id, "name a server of network.servers"))
     }
 
     /// Index of a switch by its id.
     pub fn switch(&self, id: u32) -> Result<usize> {
-        let found = self.index.switch(id);
-        found.ok_or_else(|| FabricError::not_found("switch", id, "name a switch of network.switches"))
+        let index = self.index.switch(id);
+        index.ok_or_else(|| FabricError::not_found("switch", id, "name a switch of network.switches"))
     }
 
     /// Index of a link by its id.
     pub fn link(&self, id: u32) -> Result<usize> {
-        let found = self.index.link(id);
-        found.ok_or_else(|| FabricError::not_found("link", id, "name a link of network.links"))
+        let index = self.index.link(id);
+        index.ok_or_else(|| FabricError::not_found("link", id, "name a link of network.links"))
     }
 
     /// The link on a port of a server.

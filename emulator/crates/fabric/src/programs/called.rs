@@ -53,8 +53,8 @@ impl Tables for CalledChip<'_> {
     fn register(&self, register: Register) -> u64 {
         if let Register::QueueBytes(port) = register {
             let mut known = self.queues.iter();
-            let found = known.find(|(other, _)| *other == u16::from(port));
-            return found.map_or(0, |(_, bytes)| *bytes);
+            let queue = known.find(|(other, _)| *other == u16::from(port));
+            return queue.map_or(0, |(_, bytes)| *bytes);
         }
         self.chip
             .value(register, &|slot| Some(counted(self.registers, slot)))

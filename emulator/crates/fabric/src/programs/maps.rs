@@ -96,11 +96,11 @@ impl Table {
         // For a key that does not exist, the kernel returns the first key. A key that has been
         // removed therefore restarts the iteration.
         while keys.len() < self.schema.entries {
-            let found = match keys.last() {
+            let result = match keys.last() {
                 Some(last) => self.call(NEXT_KEY, &mut last.clone(), &mut next),
                 None => self.first_key(&mut next),
             };
-            if found.is_err() {
+            if result.is_err() {
                 break;
             }
             keys.push(next.clone());
@@ -111,9 +111,9 @@ impl Table {
     /// The value of a key; `None` if there is no such entry.
     pub fn get(&self, key: &[u8]) -> Option<Vec<u8>> {
         let mut value = vec![0; self.schema.value_bytes];
-        let found =
+        let result =
             (key.len() == self.schema.key_bytes).then(|| self.call(LOOKUP, &mut key.to_vec(), &mut value));
-        found.is_some_and(|found| found.is_ok()).then_some(value)
+        result.is_some_and(|result| result.is_ok()).then_some(value)
     }
 
     /// Removes every entry; does nothing for an array, whose entries always exist.

@@ -49,10 +49,10 @@ impl Carriers {
             let Some(link) = read_link_state(answer) else {
                 return;
             };
-            let found = ports
+            let position = ports
                 .iter()
                 .position(|port| names::port_index(port.port) == link.index);
-            let Some(at) = found else { return };
+            let Some(at) = position else { return };
             let has_carrier = link.carrier && !link.removed;
             if std::mem::replace(&mut up[at], has_carrier) != has_carrier {
                 changes.push((ports[at].port, has_carrier));

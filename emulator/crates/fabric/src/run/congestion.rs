@@ -104,7 +104,7 @@ impl RunState {
         let seconds = congestion.tally.take_seconds();
         let reactions = congestion.tally.reactions();
         for (server, second) in seconds {
-            let (asked, answered) = (second.asked.max(1), second.answered.max(1));
+            let (count, answered) = (second.asked.max(1), second.answered.max(1));
             let cell = |name: &str, value: u64| NamedCell {
                 name: name.to_owned(),
                 kind: ColumnKind::Count,
@@ -114,7 +114,7 @@ impl RunState {
                 what: "queue-questions".to_owned(),
                 cells: vec![
                     cell("questions", second.asked),
-                    cell("queue_bytes", second.queue_bytes / asked),
+                    cell("queue_bytes", second.queue_bytes / count),
                     cell("reaction_micros", second.reaction_nanos / answered / 1000),
                     cell("sent_micros", second.sent_nanos / answered / 1000),
                     cell("median_so_far_micros", reactions.share_nanos(0.5) / 1000),

@@ -166,11 +166,11 @@ impl NodeSocket {
 
     /// Sends a message that a busy node may miss; returns whether it was sent.
     pub fn announce(&mut self, message: &ToNode) -> bool {
-        let room = self.waiting.len() < WAITING_FOR_NODE;
-        if room {
+        let fits = self.waiting.len() < WAITING_FOR_NODE;
+        if fits {
             self.send(message);
         }
-        room
+        fits
     }
 
     /// Sends queued datagrams until the socket is full. Ignores a closed connection, which the next
@@ -198,8 +198,8 @@ fn send_with(socket: &OwnedFd, bytes: &[u8], descriptors: &[OwnedFd]) -> rustix:
         return send(socket, bytes, SendFlags::NOSIGNAL);
     }
     let handed: Vec<BorrowedFd<'_>> = descriptors.iter().map(AsFd::as_fd).collect();
-    let mut room = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS))];
-    let mut beside = SendAncillaryBuffer::new(&mut room);
+    let mut buffer = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS))];
+    let mut beside = SendAncillaryBuffer::new(&mut buffer);
     if !beside.push(SendAncillaryMessage::ScmRights(&handed)) {
         return Err(Errno::INVAL);
     }
@@ -237,8 +237,8 @@ mod tests {
         let long = HexBytes(vec![7; DATAGRAM_BYTES]);
         socket.send(&ToNode::Notice { bytes: long });
         socket.send(&ToNode::Inspect);
-        let told = socket.take_unsent().unwrap();
-        assert!(told.contains("too long: at most 65536"), "{told}");
+        let reason = socket.take_unsent().unwrap();
+        assert!(reason.contains("too long: at most 65536"), "{reason}");
         assert_eq!(socket.take_unsent(), None);
         let mut buffer = vec![0; DATAGRAM_BYTES];
         let (length, _) = recv(&far, &mut buffer[..], RecvFlags::empty()).unwrap();

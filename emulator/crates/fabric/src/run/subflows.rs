@@ -34,7 +34,7 @@ impl RunState {
         let Some(paths) = kernel.and_then(|kernel| kernel.paths.as_mut()) else {
             return Ok(());
         };
-        for event in paths.told()? {
+        for event in paths.events()? {
             self.on_path_event(server, event);
         }
         Ok(())

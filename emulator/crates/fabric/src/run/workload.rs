@@ -102,7 +102,7 @@ impl Workload {
             ));
         }
         // Responses use the ports of the requests.
-        let asked = match flow.answers {
+        let request_flow = match flow.answers {
             Some(requests) => Some(self.asked_by(at, flow, requests, [source, destination])?),
             None => None,
         };
@@ -163,7 +163,7 @@ impl Workload {
             Some(first) => first.source_port,
             None => hash::source_port(flow.id).filter(|_| network.switches_decide()),
         };
-        if let Some(requests) = asked {
+        if let Some(requests) = request_flow {
             self.answered_by.insert(requests, at);
             self.push([source, destination], flow.proto, 0, planned);
             return Ok(());
@@ -374,11 +374,11 @@ impl Workload {
         } else if server == source {
             self.now[at].retransmits = restarted(&mut self.reported[at].retransmits, row.retransmits);
             for subflow in &mut self.subflows[at] {
-                let is_it = |found: &&SubflowRow| subflow.source_port == Some(found.source_port);
-                if let Some(found) = row.subflows.iter().find(is_it) {
+                let is_it = |other: &&SubflowRow| subflow.source_port == Some(other.source_port);
+                if let Some(other) = row.subflows.iter().find(is_it) {
                     // The counter of a replaced subflow starts at zero.
-                    restarted(&mut subflow.reported, found.bytes);
-                    subflow.bytes = found.bytes;
+                    restarted(&mut subflow.reported, other.bytes);
+                    subflow.bytes = other.bytes;
                 }
             }
             if let Some(port) = row.source_port

@@ -267,12 +267,12 @@ fn add(to: &mut Counts, counts: Counts) {
 }
 
 fn say(job: u32, servers: u32, counts: &Counts) -> Vec<u8> {
-    let mut said = format!("{job} {servers}\n").into_bytes();
+    let mut answer = format!("{job} {servers}\n").into_bytes();
     for (word, count) in counts {
-        said.extend(word);
-        said.extend(format!(" {count}\n").bytes());
+        answer.extend(word);
+        answer.extend(format!(" {count}\n").bytes());
     }
-    said
+    answer
 }
 
 fn send(context: &mut dyn Context, partial: &Partial, to: Key) {

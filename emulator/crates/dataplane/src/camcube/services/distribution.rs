@@ -342,9 +342,9 @@ impl Distribution {
         let responsible = context.responsible(root);
         let place = self.place(group, root, root).filter(|_| responsible);
         let (Some(place), Some(mut file)) = (place, file) else {
-            let said =
+            let answer =
                 format!("error: send at the server that answers for the root, at most {MOST_BYTES} bytes");
-            context.deliver(said.into_bytes());
+            context.deliver(answer.into_bytes());
             return;
         };
         if bytes.is_empty() {

@@ -246,13 +246,13 @@ pub fn add_program(batch: &mut Batch, index: u32, program: BorrowedFd<'_>, hook:
 
 /// Requests a root queue of this kind on an interface, as a test whether the kernel supports it.
 pub fn leaf_kind_probe(batch: &mut Batch, index: u32, kind: &str) {
-    let asked = Discipline {
+    let root = Discipline {
         handle: HTB,
         parent: AT_ROOT,
         kind,
     };
     let purpose = format!("trying the queueing discipline {kind} on");
-    asked.make(
+    root.make(
         batch,
         index,
         CREATE | REPLACE,

@@ -43,8 +43,8 @@ pub fn open_capture(run: &RunState, target: CaptureTarget) -> Result<CaptureSock
             let missing =
                 || FabricError::not_found("port", given, "name a port that has a link, on its host");
             let here = network.division.has_server(server);
-            let found = u16::try_from(port).ok().filter(|_| here);
-            let end = found
+            let port_end = u16::try_from(port).ok().filter(|_| here);
+            let end = port_end
                 .and_then(|port| network.port(server, port))
                 .ok_or_else(missing)?;
             (end.link, end.end)

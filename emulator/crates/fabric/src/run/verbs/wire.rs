@@ -85,9 +85,9 @@ fn take_networks_down<'a>(namespaces: impl Iterator<Item = &'a Namespace>) -> Re
             let mut socket = Netlink::open()?;
             let mut others = Vec::new();
             socket.dump(&mut link_dump(), |answer| {
-                let found = read_link_state(answer);
+                let state = read_link_state(answer);
                 others.extend(
-                    found
+                    state
                         .map(|link| link.index)
                         .filter(|index| *index != LOOPBACK_INDEX),
                 );
@@ -189,7 +189,7 @@ fn plan_containers(
 /// Checks that these are servers of this host, each with a separate network. Refuses a process that
 /// was not started for its server: it would get the server's interfaces, and end with the run.
 fn homes_in(run: &RunState, pids: &BTreeMap<u32, u32>, in_pods: bool) -> Result<Vec<Proved>> {
-    let mut found = Vec::with_capacity(pids.len());
+    let mut homes = Vec::with_capacity(pids.len());
     let mut taken = taken_namespaces(run, pids)?;
     for (id, pid) in pids {
         let server = run.network.server(*id)?;
@@ -218,13 +218,13 @@ fn homes_in(run: &RunState, pids: &BTreeMap<u32, u32>, in_pods: bool) -> Result<
             let fix = "start the container with --network none and give the pid of docker inspect";
             return Err(FabricError::bad(field(), pid, limit, fix));
         }
-        found.push(Proved {
+        homes.push(Proved {
             server,
             process,
             namespace,
         });
     }
-    Ok(found)
+    Ok(homes)
 }
 
 /// Checks that a process in a pod has the run's mark; a pod has no folder of ours.

@@ -119,11 +119,11 @@ impl Client {
         let latency = now.saturating_sub(begun);
         let nanos = u64::try_from(latency.as_nanos()).unwrap_or(u64::MAX);
         let bound = self.asking.as_ref().and_then(|asking| asking.bound_secs);
-        let told = &mut self.latencies;
-        told.answered += 1;
-        told.within_bound += u64::from(bound.is_some_and(|bound| latency.as_secs_f64() <= bound));
-        told.sum_nanos = told.sum_nanos.saturating_add(nanos);
-        told.longest_nanos = told.longest_nanos.max(nanos);
+        let latencies = &mut self.latencies;
+        latencies.answered += 1;
+        latencies.within_bound += u64::from(bound.is_some_and(|bound| latency.as_secs_f64() <= bound));
+        latencies.sum_nanos = latencies.sum_nanos.saturating_add(nanos);
+        latencies.longest_nanos = latencies.longest_nanos.max(nanos);
         *self.buckets.entry(bucket(nanos)).or_default() += 1;
         self.go_on(now, Duration::ZERO);
     }
@@ -248,10 +248,10 @@ mod tests {
         client.answered(9 * MS, 30 * MS);
         // Both requests are sent.
         assert_eq!(client.next_timeout(), None);
-        let told = client.report().unwrap();
-        assert_eq!((told.asked, told.answered, told.within_bound), (2, 2, 1));
-        assert_eq!((told.sum_nanos, told.longest_nanos), (24_000_000, 21_000_000));
-        assert_eq!(told.buckets, [(bucket(3_000_000), 1), (bucket(21_000_000), 1)]);
+        let report = client.report().unwrap();
+        assert_eq!((report.asked, report.answered, report.within_bound), (2, 2, 1));
+        assert_eq!((report.sum_nanos, report.longest_nanos), (24_000_000, 21_000_000));
+        assert_eq!(report.buckets, [(bucket(3_000_000), 1), (bucket(21_000_000), 1)]);
         assert_eq!(client.report(), None);
     }
 

@@ -125,9 +125,9 @@ impl Cache {
     /// Handles a request at a coordinate whose keys this server owns.
     fn serve(&mut self, context: &mut dyn Context, at: Key, mut words: Words, packet: &mut Packet) -> Action {
         let (now, primary) = (context.now(), primary(context, &words.key));
-        let found = self.store.values.get(now, &words.key).cloned();
+        let stored = self.store.values.get(now, &words.key).cloned();
         if words.what == What::Get {
-            if found.is_none() && at != primary {
+            if stored.is_none() && at != primary {
                 // The routing service then calls `route`, which returns the next replica: the
                 // primary.
                 words.via = at;
@@ -141,9 +141,9 @@ impl Cache {
             } else {
                 "hits-at-secondaries"
             };
-            context.count(if found.is_some() { hit } else { "misses" }, 1);
+            context.count(if stored.is_some() { hit } else { "misses" }, 1);
             words.what = What::Miss;
-            if let Some(entry) = found {
+            if let Some(entry) = stored {
                 words.what = What::Value;
                 words.flags = entry.flags;
                 words.lives_millis = entry.lives_millis(now);
@@ -167,7 +167,7 @@ impl Cache {
             };
             let values = &mut self.store.values;
             let version = values.next_version(now);
-            let (outcome, entry) = changed(&change, found, version, now, most_bytes);
+            let (outcome, entry) = changed(&change, stored, version, now, most_bytes);
             words.what = What::answer(outcome);
             let deleted = outcome == Outcome::Deleted;
             let is_new = entry.is_some() || deleted;
@@ -219,10 +219,10 @@ impl Service for Cache {
     fn packet(&mut self, context: &mut dyn Context, port: u8, packet: &mut Packet) -> Action {
         let at = packet.key;
         if Words::is_counted(&packet.payload)
-            && let Some(found) = self.count_hop(context, port, packet)
+            && let Some(lookup) = self.count_hop(context, port, packet)
         {
             let here = context.here();
-            return self.serve(context, here, found, packet);
+            return self.serve(context, here, lookup, packet);
         }
         if !context.responsible(at) {
             return Action::Pass;
@@ -293,9 +293,9 @@ impl Service for Cache {
         let room = context.max_payload().saturating_sub(HEAD_BYTES);
         let fits = !key.is_empty() && key.len() + value.len() <= room.min(usize::from(u16::MAX));
         let Some(what) = what.filter(|_| fits) else {
-            let said =
+            let text =
                 format!("error: say get KEY, set KEY VALUE, delete KEY or hops KEY, of {room} bytes at most");
-            context.deliver(said.into_bytes());
+            context.deliver(text.into_bytes());
             return;
         };
         let counted = (verb == b"hops").then_some(Counted {
