@@ -14,12 +14,14 @@ T = TypeVar("T")
 _DASHES = str.maketrans(dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\u2043\ufe58\ufe63\uff0d", "-"))
 _DROPPED = frozenset(("Cf", "Cc", "Co", "Cs"))
 _MAC = re.compile(
-    r"(?:[0-9a-f]{2}[:-]){5}(?:[0-9a-f]{2}[:-]){0,2}[0-9a-f]{2}|[0-9a-f]{4}(?:[.:-][0-9a-f]{4}){2}|[0-9a-f]{6}[-:][0-9a-f]{6}"
-    r"|(?=.*[a-f])(?:0x)?[0-9a-f]{12}",
+    r"(?:mac[ :=]+)?(?:(?:[0-9a-f]{2}[:. -]){5}(?:[0-9a-f]{2}[:. -]){0,2}[0-9a-f]{2}|[0-9a-f]{4}(?:[.:-][0-9a-f]{4}){2,3}|[0-9a-f]{6}[-:][0-9a-f]{6}"
+    r"|(?=.*[a-f])(?:0x)?(?:[0-9a-f]{12}|[0-9a-f]{16})|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})",
     re.IGNORECASE,
 )
+"""MAC addresses, EUI-64 and GUIDs of adapters, and UUIDs of machines."""
 _IP = re.compile(
-    r"[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?:/[0-9]{1,2})?|(?=.*:.*:)[0-9a-f:]{2,39}(?:%\w+)?(?:/[0-9]{1,3})?", re.IGNORECASE
+    r"[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?:/[0-9]{1,2}|:[0-9]{1,5})?|\[?(?=.*:.*:)[0-9a-f:]{2,39}(?:%\w+)?(?:/[0-9]{1,3}|\](?::[0-9]{1,5})?)?",
+    re.IGNORECASE,
 )
 _DOMAIN = re.compile(r"[a-z_-][a-z0-9_-]*(?:\.[a-z0-9_-]+)*|[a-z0-9_-]+(?:\.[a-z0-9_-]+)*\.[a-z]{2,}")
 _PORT = re.compile(r"([a-z]+(?:[ -][a-z]+)*)[ -]?([0-9].*)")
@@ -41,12 +43,13 @@ _PORT_KINDS = {
     for name in names
 }
 NO_NAMES = frozenset(
-    ("", "-", "--", "---", "?", "??", "*", ".", "..", "...", "_", "#", "n/a", "na", "n.a.", "n. a.", "n/c", "none", "null", "nil", "nan", "tbd", "tba", "tbc",
+    ("n/a", "na", "n.a.", "n. a.", "n/c", "none", "null", "nil", "nan", "tbd", "tba", "tbc",
      "unknown", "not advertised", "localhost", "localhost.localdomain", "not connected", "not used", "disconnected", "empty", "unused", "unassigned", "spare", "free", "reserved", "vacant", "available", "(none)",
      "k.a.", "k. a.", "keine", "kein", "leer", "frei", "unbekannt", "unbenutzt", "reserviert", "nicht belegt", "nicht verbunden",
      "aucun", "vide", "libre", "inconnu", "r\u00e9serv\u00e9")
 )  # fmt: skip
-"""What people put into a cell that names nothing, in lower case."""
+"""What people put into a cell that names nothing, in lower case. Marks alone name nothing
+either."""
 
 
 def clean(text: str) -> str:
@@ -76,7 +79,8 @@ def joined(text: str) -> str:
 
 def is_nobody(text: str) -> bool:
     """Whether a cell names nothing."""
-    return folded(text) in NO_NAMES
+    words = folded(text)
+    return words in NO_NAMES or not any(map(str.isalnum, words))
 
 
 def is_address(text: str) -> bool:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
+from math import isfinite
 from typing import Literal
 
 Mark = Literal["point", "comma"]
@@ -75,7 +76,7 @@ def readings(text: str) -> dict[Mark, float]:
         if len(words) <= 60 and pattern.fullmatch(words) and not (whole and decimal in words):
             digits = words.translate(str.maketrans("", "", f" '{thousands}")).replace(decimal, ".")
             result[mark] = -float(digits) if negative else float(digits)
-    return result
+    return {mark: value + 0.0 for mark, value in result.items() if isfinite(value)}
 
 
 def evidence(text: str) -> Mark | None:
@@ -137,7 +138,28 @@ MM_OF: dict[str, float] = {
 _WORDS = {
     "mm": ("millimeter", "millimeters", "millimetre", "millimetres"),
     "cm": ("centimeter", "centimeters", "centimetre", "centimetres"),
-    "m": ("meter", "meters", "metre", "metres", "mtr", "mtrs", "mts", "meter(s)", "metre(s)"),
+    "m": (
+        "meter",
+        "meters",
+        "metre",
+        "metres",
+        "mtr",
+        "mtrs",
+        "mts",
+        "meter(s)",
+        "metre(s)",
+        "metro",
+        "metros",
+        "metri",
+        "m\u00e8tre",
+        "m\u00e8tres",
+        "metr",
+        "metry",
+        "\u043c",
+        "\u7c73",
+        "\u516c\u5c3a",
+        "\u30e1\u30fc\u30c8\u30eb",
+    ),
     "km": ("kilometer", "kilometers", "kilometre", "kilometres"),
     "in": ("inch", "inches", '"', "\u2033", "\u2032\u2032", "\u201d", "''"),
     "ft": ("foot", "feet", "'", "\u2032", "\u2019"),
@@ -172,4 +194,7 @@ def length_mm(words: str, unit: str, mark: Mark | None, *, given: bool = False) 
     if result is None or factor is None:
         raise NoNumberError(f"{words.strip()[:40]!r} is not a length")
     least, most = (limit / factor for limit in LIKELY_MM)
-    return number(result[1], mark, given=given, least=least, most=most) * factor
+    value = number(result[1], mark, given=given, least=least, most=most)
+    if value > most and not (given or unit.strip() or result[2]):
+        raise NoNumberError(f"{words.strip()[:40]!r} has no unit, and a cable is not that long in metres")
+    return value * factor

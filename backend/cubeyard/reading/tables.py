@@ -19,7 +19,7 @@ from cubeyard.reading.cells import Special, is_error
 from cubeyard.reading.header import Columns, Header
 from cubeyard.reading.numbers import Mark, NoNumberError, TwoNumbersError
 from cubeyard.reading.problems import MAX_MISTAKES, BadFileError, Mistake, Skipped, TwoReadingsError, refused
-from cubeyard.reading.text import lenient
+from cubeyard.reading.text import lenient, of_windows
 
 READ_WITH = ("cubeyard.reading.workbooks",)
 HEADER_WITHIN_ROWS = 30
@@ -29,7 +29,7 @@ MAX_ROWS = 10_000_000
 SEPARATORS = ",;\t|"
 _RARE_SEPARATORS = "^~:\x1f"
 _SEPARATOR_LINE = re.compile(r"\s*\"?sep=(.)\"?\s*", re.IGNORECASE)
-_RULE = re.compile(r":?[-+=]{3,}:?")
+_RULE = re.compile(r":?[-+=]+:?")
 _QUOTES = {"\u201c": "\u201d", "\u201e": "\u201c\u201d", "\u2018": "\u2019", "\u00ab": "\u00bb", "\u00bb": "\u00ab"}
 _HINTS = {
     "date": "Give the cell the format of a number or text, and type its value again.",
@@ -194,6 +194,7 @@ class Row:
             self.skip_cell(column, words.reason)
             return None
         unit = (self.cell(unit_column) if unit_column else "") or table.columns.units.get(column, "")
+        unit = unit or ("m" if "metres" in table.columns.title(column) else "")
         if isinstance(words, Special) and words.unit.casefold() in numbers.UNITS:
             unit = words.unit
         mark: Mark | None = "point" if isinstance(words, Special) else table.mark
@@ -238,6 +239,9 @@ def read_table(data: bytes, headers: Sequence[Header], expected: str, decimal: M
         table = workbooks.read(data, headers, decimal)
     else:
         table = table_of(lenient(data), headers, decimal)
+        # The header alone shows which encoding of several this is.
+        others = of_windows(data) if table is None else ()
+        table = table or next(filter(None, (table_of(text, headers, decimal) for text in others)), None)
     if table is None:
         raise refused("sheet" if data.startswith(b"PK") else "line 1", expected, line=None if data[:2] == b"PK" else 1)
     return table
@@ -275,6 +279,8 @@ def table_of(text: str, headers: Sequence[Header], decimal: Mark | None = None) 
     try:
         for index, cells in enumerate(rows):
             line, before = before + 1, rows.line_num
+            if before > line and index > header_at:
+                _refuse_swallowed(line, cells, separator, len(columns.titles))
             if index > header_at and any(cell.strip() for cell in cells) and not _is_rule(cells):
                 lines.append((line, cells))
                 if len(lines) > MAX_ROWS:
@@ -282,6 +288,15 @@ def table_of(text: str, headers: Sequence[Header], decimal: Mark | None = None) 
     except csv.Error as error:
         raise refused(f"line {rows.line_num}", f"The file is not CSV: {error}.", line=rows.line_num) from None
     return Table(columns, lines, "", decimal, separator)
+
+
+def _refuse_swallowed(line: int, cells: Sequence[str], separator: str, width: int) -> None:
+    """Raises `BadFileError` for a cell that holds whole rows, because its quotation mark is not
+    closed."""
+    rows = [row for cell in cells for row in cell.splitlines()[1:] if row.count(separator) >= width - 1]
+    if rows and width > 1:
+        message = f"A quotation mark is not closed: one cell holds {len(rows):,} rows of the table."
+        raise refused(f"line {line}", message, "Close or remove it.", line=line)
 
 
 def _unwrapped(text: str) -> str:
@@ -303,7 +318,7 @@ def _unquoted(words: str) -> str:
 def _is_rule(cells: Sequence[str]) -> bool:
     """A line of dashes under a header, as Markdown draws it."""
     words = [cell.strip() for cell in cells if cell.strip()]
-    return bool(words) and all(_RULE.fullmatch(word) for word in words)
+    return any(len(word) > 2 for word in words) and all(map(_RULE.fullmatch, words))
 
 
 def _layout(text: str, headers: Sequence[Header]) -> tuple[str, int, Columns] | None:

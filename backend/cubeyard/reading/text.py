@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import codecs
+from collections.abc import Iterator
+from contextlib import suppress
 
 from cubeyard.reading.problems import refused
 
@@ -38,6 +40,15 @@ def lenient(data: bytes) -> str:
         return data.decode(encoding_of(data))
     except UnicodeDecodeError:
         return data.decode("cp1252", "replace")
+
+
+def of_windows(data: bytes) -> Iterator[str]:
+    """What bytes that are not Unicode may mean: spreadsheet programs save CSV in the encoding of
+    their country."""
+    if not is_utf8(data):
+        for encoding in ("cp932", "gbk", "big5", "cp949", "cp1251"):
+            with suppress(UnicodeDecodeError):
+                yield data.decode(encoding)
 
 
 def strict(data: bytes) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 from functools import lru_cache
+from math import isfinite
 from typing import Literal, NamedTuple
 
 from cubeyard.reading.header import key
@@ -123,7 +124,10 @@ def amount(text: str, unit: Unit) -> float:
     factor = None if result is None else _factor(result[2].strip(), unit)
     if result is None or factor is None:
         raise NoAmountError(f"{text.strip()[:60]!r} is not an amount. {_HINTS[unit]}{_other(result, unit)}.")
-    return float(Decimal(result[1]) * Decimal(str(factor)))  # 57% is 0.57, not 0.5700000000000001
+    value = Decimal(result[1]) * Decimal(str(factor))
+    if not isfinite(value) or bool(value) != bool(float(value)):
+        raise NoAmountError(f"{text.strip()[:60]!r} is beyond the numbers that are read. {_HINTS[unit]}.")
+    return float(value)  # 57% is 0.57, not 0.5700000000000001
 
 
 def stated(text: str, unit: Unit) -> float:
@@ -137,6 +141,12 @@ def stated(text: str, unit: Unit) -> float:
             f"{number[:60]!r} has no unit. Give {number}M for Mb/s, {number}G for Gb/s or '{number} b/s'."
         )
     return value
+
+
+def without_noise(share: float) -> float:
+    """0.3 for 0.1 + 0.2, and 0 for -0.0; a share of more digits, as 1/3, stays as it is."""
+    short = float(f"{share:.12g}") + 0.0
+    return short if len(repr(short)) < 12 else share
 
 
 def _factor(words: str, unit: Unit) -> float | None:

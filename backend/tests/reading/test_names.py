@@ -60,12 +60,17 @@ def test_ports_that_one_abbreviation_fits_are_not_guessed() -> None:
 @pytest.mark.parametrize(
     "text",
     ["02:00:00:00:00:01", "02-00-00-00-00-01", "0200.0000.0001", "10.0.0.1", "fe80::1", "FE80::1%eth0", "02005e005301", "0x02005E005301", "02005e-005301",
-     "10.0.0.1/24", "fe80::1/64"],
+     "10.0.0.1/24", "fe80::1/64", "10.0.0.1:179", "[fe80::1]", "[fe80::1]:179", "00 11 22 33 44 55", "MAC: 0011.2233.4455", "50:01:43:80:12:34:56:78",
+     "0011.2233.4455.6677", "0x506b4b0300abcdef", "506B4B0300ABCDEF", "550e8400-e29b-41d4-a716-446655440000"],
 )  # fmt: skip
 def test_addresses_are_no_names(text: str) -> None:
     assert is_address(text)
     assert short(text) == ""
-    assert not any(map(is_address, ("leaf-1", "123456789012", "deadbeef", "1/1/48", "Ethernet1/1.100")))
+    assert not any(
+        map(
+            is_address, ("leaf-1", "123456789012", "1234567890123456", "deadbeef", "1/1/48", "Ethernet1/1.100", "mac-1")
+        )
+    )
 
 
 @given(

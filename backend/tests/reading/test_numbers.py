@@ -46,7 +46,7 @@ def test_no_text_is_read_as_another_number_without_a_question(
 
 
 @pytest.mark.parametrize(
-    "text", ["", "n/a", "1 or 2", "inf", "nan", "0x10", "1e999x", "1.2.3", "1,2,3", "--5", "12 34"]
+    "text", ["", "n/a", "1 or 2", "inf", "nan", "0x10", "1e999", "-1e400", "1e999x", "1.2.3", "1,2,3", "--5", "12 34"]
 )
 def test_what_is_no_number_is_refused_in_words(text: str) -> None:
     with pytest.raises(NoNumberError, match="is not a number"):

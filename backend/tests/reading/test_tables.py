@@ -4,6 +4,7 @@ order of rows and columns."""
 from __future__ import annotations
 
 import csv
+import datetime
 import re
 
 import pytest
@@ -166,6 +167,16 @@ def test_a_length_that_cannot_be_read_is_left_out_by_its_cell_and_its_cable_stay
         ] == [True] * 3
 
 
+@pytest.mark.parametrize(
+    ("title", "written", "length_mm"),
+    [("length", "3000", None), ("length", "1000", 1_000_000), ("length_mm", "3000", 3000), ("length_metres", "3000", 3_000_000), ("length", "3000 m", 3_000_000)],
+)  # fmt: skip
+def test_a_length_without_a_unit_that_no_cable_has_is_left_out(title: str, written: str, length_mm: int | None) -> None:
+    listing = read(f"{EDGES_WITH_PORTS},{title}\na,1,b,2,{written}\n".encode())
+    assert [entry.length_mm for entry in listing.cables] == [length_mm]
+    assert ["has no unit" in entry.reason for entry in listing.skipped] == [True] * (length_mm is None)
+
+
 def test_a_row_with_one_end_is_left_out_and_its_port_is_in_use() -> None:
     listing = read(b"a_device,a_port,b_device,b_port\na,1,b,2\n,circuit,b,3\nc,,b,4\n-,x,n/a,y\n")
     assert [entry.where for entry in listing.skipped] == [
@@ -174,6 +185,27 @@ def test_a_row_with_one_end_is_left_out_and_its_port_is_in_use() -> None:
         "line 5, column a_device",
     ]
     assert [(entry.b.device, entry.b.ports) for entry in listing.loose] == [("b", ("3",)), ("b", ("4",))]
+
+
+def test_a_row_is_left_out_whose_port_is_a_date_of_a_workbook() -> None:
+    header = ["a_device", "a_port", "a_role", "b_device", "b_port", "speed"]
+    day = datetime.date(2026, 1, 1)
+    rows = [header, ["a", "1", day, "b", "2", "25G"], ["a", day, "", "b", "3", "25G"], [day, "4", "", "b", "5", ""]]
+    listing = read(workbook(rows))
+    assert [(entry.where, entry.a.attributes) for entry in listing.cables] == [("sheet BOM, row 2", {})]
+    assert [(entry.where, entry.reason) for entry in listing.skipped] == [
+        (
+            f"sheet BOM, row {row}, column {column}",
+            "It is a date, made of a name by a spreadsheet program: '2026-01-01'.",
+        )
+        for row, column in ((3, "a_port"), (4, "a_device"))
+    ]
+    assert [entry.b.ports for entry in listing.loose] == [("3",), ("5",)]
+    # A network needs no ports.
+    edges = read(workbook(rows), ports=False).cables
+    assert [(entry.a.ports, entry.attributes["speed"]) for entry in edges] == [(("1",), "25G"), ((), "25G")]
+    with pytest.raises(BadFileError, match="row 2, column a_port: It is a date"):
+        read(workbook([header, rows[2]]))
 
 
 def test_two_columns_of_one_name_are_refused() -> None:
@@ -229,6 +261,7 @@ def test_any_bytes_are_a_list_or_a_refusal(data: bytes, before: bytes) -> None:
     assert all(entry.where and entry.message for entry in mistakes)
 
 
+EDGES_WITH_PORTS = "a_device,a_port,b_device,b_port"
 EDGES = (["source", "target"], ["web1", "leaf1"], ["web2", "leaf1"])
 PAIRS = [("web1", "leaf1"), ("web2", "leaf1")]
 
@@ -242,6 +275,45 @@ def test_rare_separators_and_lines_in_quotes_as_a_whole_are_read() -> None:
         assert pairs(csv_of(EDGES, separator)) == PAIRS
     assert pairs("\n".join(f'"{",".join(row)}"' for row in EDGES)) == PAIRS
     assert pairs("\n".join(f'"""{row[0]}"";{row[1]}"' for row in EDGES)) == PAIRS
+
+
+@pytest.mark.parametrize("form", ["{} {}", "{} - {}", "{}/{}", "{}:{}", "{} : {}", "{}[{}]", "{} ({})"])
+def test_a_port_may_be_behind_its_device_in_one_cell(form: str) -> None:
+    rows = [("leaf1", "Ethernet1/1", "web1", "eth0"), ("leaf1", "Ethernet 2", "web2", "eth0")]
+    (a, b), data = ("From", "To"), [(form.format(*row[:2]), form.format(*row[2:])) for row in rows]
+    listing = read(csv_of([(a, b), *data]).encode())
+    assert [(cable.a.device, *cable.a.ports, cable.b.device, *cable.b.ports) for cable in listing.cables] == rows
+    # A device may have a name of two words where no ports are needed.
+    assert pairs(csv_of([(a, b), ("Pop A", "Pop B")])) == [("Pop A", "Pop B")]
+
+
+def test_a_quotation_mark_that_is_not_closed_is_named_with_its_line() -> None:
+    rows = [f"h{i},e0,s1,p{i}" for i in range(6)]
+    for last in ("", '\nh9,e0,s1,"p9"'):
+        broken = "\n".join([EDGES_WITH_PORTS, rows[0], f'"{rows[1]}', *rows[2:]]) + last
+        with pytest.raises(BadFileError, match=r"Line 3: A quotation mark is not closed: one cell holds \d rows"):
+            read(broken.encode())
+    noted = f'note,{EDGES_WITH_PORTS}\n"line 1\nline 2, of three\n",h0,e0,s1,p0\n'
+    assert len(read(noted.encode()).cables) == 1
+
+
+def test_a_rate_that_cannot_be_read_is_left_out_by_its_cell_and_its_link_stays() -> None:
+    listing = read(b"source,target,speed\nweb1,leaf1,25G\nweb2,leaf1,#N/A\n", ports=False)
+    assert [entry.attributes for entry in listing.cables] == [{"speed": "25G"}, {}]
+    assert [(entry.where, entry.reason) for entry in listing.skipped] == [
+        ("line 3, column speed", "Is #N/A, an error of a formula.")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("header", "encoding"),
+    [("\u6a5f\u5668A,\u30dd\u30fc\u30c8A,\u6a5f\u5668B,\u30dd\u30fc\u30c8B", "cp932"), ("\u8bbe\u5907A,\u7aef\u53e3A,\u8bbe\u5907B,\u7aef\u53e3B", "gbk"),
+     ("\u8a2d\u5099A,portA,\u8a2d\u5099B,portB", "big5"),
+     ("\u0443\u0441\u0442\u0440\u043e\u0439\u0441\u0442\u0432\u043eA,\u043f\u043e\u0440\u0442A,\u0443\u0441\u0442\u0440\u043e\u0439\u0441\u0442\u0432\u043eB,\u043f\u043e\u0440\u0442B", "cp1251")],
+)  # fmt: skip
+def test_a_header_is_found_in_the_encoding_of_its_country(header: str, encoding: str) -> None:
+    (cable,) = read(f"{header}\nh0,e0,s1,p0\n".encode(encoding)).cables
+    assert (cable.a.device, cable.a.ports, cable.b.device, cable.b.ports) == ("h0", ("e0",), "s1", ("p0",))
 
 
 @pytest.mark.parametrize(

@@ -100,6 +100,12 @@ def test_what_has_another_unit_is_refused_with_those_that_count(text: str, unit:
     assert says in str(refused.value)
 
 
+@pytest.mark.parametrize("text", ["1e400", "1e308 M", "1e-400", "1e-340 G"])
+def test_an_amount_that_would_become_infinite_or_nothing_is_refused(text: str) -> None:
+    with pytest.raises(NoAmountError, match="is beyond the numbers that are read"):
+        amount(text, "bit/s")
+
+
 def test_a_rate_without_a_unit_is_refused_with_the_fix(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(typer.Exit):
         _rate("100")

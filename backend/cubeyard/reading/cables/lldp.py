@@ -36,7 +36,8 @@ _NAMING = frozenset({"ifname", "ifalias", "local"})
 §8.5.3]"""
 _SAVE_WITH_NAME = 'Add a member "host" with the device\'s name, or give the name beside the file.'
 _OUTPUTS = ("lldp", *vendors.OUTPUTS)
-_EXPECTED = "This is no output of lldpctl -f json: it has no member lldp."
+_EXPECTED = "This JSON is no output of lldpctl -f json, which has a member lldp, and no list of NetBox's cables."
+_SEND = "Send what lldpctl -f json prints, or a table as CSV or XLSX."
 
 
 def read(data: bytes, host: str | None = None) -> Listing:
@@ -91,7 +92,7 @@ class _Reader:
             for index, item in enumerate(value):
                 self.document(f"{where}[{index}]", item)
         elif not isinstance(value, dict):
-            self._wrong(where, _EXPECTED, "Send what lldpctl -f json prints.")
+            self._wrong(where, _EXPECTED, _SEND)
         elif own := vendors.own_device(value, self._host):
             self._row(own, where, value)
         elif any(name in value for name in _OUTPUTS) or vendors.is_by_port(value):
@@ -106,7 +107,7 @@ class _Reader:
             for name, output in value.items():
                 self._output(str(name).strip(), _join(where, str(name)), output)
         else:
-            self._wrong(where, _EXPECTED, "Send what lldpctl -f json prints.")
+            self._wrong(where, _EXPECTED, _SEND)
 
     def _output(self, name: str, where: str, output: dict[str, Any]) -> None:
         self.reporters.add(name)

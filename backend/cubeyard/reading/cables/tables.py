@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from cubeyard.reading import names
 from cubeyard.reading.cables.listing import Listing, SeenCable, SeenEnd
-from cubeyard.reading.cells import is_error
+from cubeyard.reading.cells import Special, is_error
 from cubeyard.reading.header import Columns, Header, key
 from cubeyard.reading.numbers import Mark
 from cubeyard.reading.problems import BadFileError, Skipped
@@ -29,6 +29,7 @@ _DEVICES = (
 _PORTS = (
     "port", "interface", "int", "intf", "intrfce", "if", "ifname", "port_name", "interface_name", "port_id", "termination", "nic", "switch_port",
     "device_port", "device_interface", "host_port", "node_port", "adapter", "anschluss", "schnittstelle", "buchse", "puerto", "interfaz",
+    "nic_port", "nic_name", "interface_port", "network_port",
     "porta", "interfaccia", "poort", "端口", "接口", "ポート", "порт",
 )  # fmt: skip
 _WORDS = {
@@ -54,7 +55,7 @@ def _side(side: str) -> dict[str, tuple[str, ...]]:
     plain = tuple(word for word in words if word not in _NEVER_ALONE)
     between = tuple(
         f"{noun}_{word}_{port}"
-        for noun in ("device", "host", "node", "switch", "server")
+        for noun in ("device", "host", "node", "switch", "server", "endpoint", "equipment", "system")
         for word in words
         for port in ("port", "interface")
     )
@@ -124,6 +125,10 @@ _UNPLUGGED = frozenset(
 PLANNED = frozenset(("planned", "geplant", "pr\u00e9vu", "planificado"))
 """In a file for NetBox's import the status is that which the cables will have."""
 _JOINED = re.compile(r"([^\s:]{1,200}?)\s*:\s*(\S.*)")
+_LOOSELY_JOINED = re.compile(
+    r"([^\s:/()\[\]]{1,200}?)(?:\s*[:/]\s*|\s+-\s+|\s+)([^\s()\[\]]+(?: [0-9]\S*)?)|([^\s()\[\]]{1,200}?)\s*[(\[]\s*([^()\[\]]+?)\s*[)\]]"
+)
+"""For lists that are useless without ports: `leaf1 Ethernet1`, `leaf1/swp1`, `leaf1 [eth0]`."""
 _MONTH = "jan|feb|f\u00e9v|mar|m\u00e4r|mrz|apr|avr|may|mai|jun|jul|aug|sep|oct|okt|nov|dec|dez"
 _DATE = re.compile(
     rf"[0-9]{{1,2}}[-. ]+(?:{_MONTH})[a-z]*\.?|(?:{_MONTH})[a-z]*[-. ]+[0-9]{{2}}|[0-9]{{1,2}}([./])[0-9]{{1,2}}\1(?:19|20)[0-9]{{2}}",
@@ -146,7 +151,7 @@ def read(data: bytes, decimal: Mark | None, *, ports: bool) -> Listing:
         if table is None:
             raise
     netbox = table.header in (IMPORT, PAGE)
-    joined = table.header is EDGES and not table.has("a_port") and _are_joined(table)
+    joint = None if table.header is not EDGES or table.has("a_port") else _joint(table, ports=ports)
     rates = {} if netbox else _rate_columns(table.columns)
     table.columns = replace(table.columns, at={**table.columns.at, **rates})
     listing = Listing("netbox" if netbox else "csv", [], skipped=table.skipped, own=_is_own(table))
@@ -155,7 +160,7 @@ def read(data: bytes, decimal: Mark | None, *, ports: bool) -> Listing:
         if not parts:
             listing.skipped.append(Skipped(row.where, "It has several ends that are not in pairs.", row.number))
         for part in parts:
-            _read_row(part, listing, rates, netbox=netbox, joined=joined, ports=ports)
+            _read_row(part, listing, rates, netbox=netbox, joint=joint, ports=ports)
     table.done()
     return listing
 
@@ -180,13 +185,17 @@ def _joined(data: bytes, decimal: Mark | None) -> Table | None:
         table = read_table(data, (EDGES,), "", decimal)
     except BadFileError:
         return None
-    return None if table.has("a_port") or not _are_joined(table) else table
+    return None if table.has("a_port") or _joint(table, ports=True) is None else table
 
 
-def _are_joined(table: Table) -> bool:
-    """Whether every end is written as `leaf1:Ethernet1`."""
+def _joint(table: Table, *, ports: bool) -> re.Pattern[str] | None:
+    """How every end has its port behind its device, as `leaf1:Ethernet1`."""
     ends = [row.cell(side) for row in table.rows() if not _no_cable(row) for side in ("a_device", "b_device")]
-    return any(ends) and all(_JOINED.fullmatch(end) and not names.is_address(end) for end in ends if end)
+    given = [end for end in ends if end]
+    if not given or any(map(names.is_address, given)):
+        return None
+    patterns = (_JOINED, _LOOSELY_JOINED) if ports else (_JOINED,)
+    return next((pattern for pattern in patterns if all(map(pattern.fullmatch, given))), None)
 
 
 def _parts(row: Row) -> list[Row]:
@@ -203,7 +212,9 @@ def _parts(row: Row) -> list[Row]:
     return [row.instead(cells) for cells in each] if legs > 1 else [row]
 
 
-def _read_row(row: Row, listing: Listing, rates: Iterable[str], *, netbox: bool, joined: bool, ports: bool) -> None:
+def _read_row(
+    row: Row, listing: Listing, rates: Iterable[str], *, netbox: bool, joint: re.Pattern[str] | None, ports: bool
+) -> None:
     if reason := _no_cable(row):
         listing.skipped.append(Skipped(row.where, reason, row.number))
         return
@@ -215,9 +226,9 @@ def _read_row(row: Row, listing: Listing, rates: Iterable[str], *, netbox: bool,
                     Skipped(row.where, f"It is no cable between two interfaces ({kind[:40]}).", row.number)
                 )
                 return
-    ends = [_end(row, side, netbox=netbox, joined=joined) for side in "ab"]
+    ends = [_end(row, side, netbox=netbox, joint=joint) for side in "ab"]
     length = row.length_mm("length", "length_unit") if ports else None
-    written = {title: words for title in rates if (words := row.text(title))}
+    written = {title: words for title in rates if (words := _rate(row, title))}
     cable = SeenCable(ends[0], ends[1], length, row.where, written)
     lacking = [
         column
@@ -235,7 +246,9 @@ def _read_row(row: Row, listing: Listing, rates: Iterable[str], *, netbox: bool,
     where = f"{row.where}, column {table.columns.title(column)}"
     words = row.cell(column)
     why = (
-        "It is a date, made of a port's name by a spreadsheet program" if _DATE.fullmatch(words) else "It names nothing"
+        "It is a date, made of a name by a spreadsheet program"
+        if _is_date(words) or _DATE.fullmatch(words)
+        else "It names nothing"
     )
     listing.skipped.append(Skipped(where, f"{why}: {words[:40]!r}." if words else "The cell is empty.", row.number))
     if any(end.known for end in ends):
@@ -254,18 +267,37 @@ def _no_cable(row: Row) -> str:
     return "It has totals." if names.folded(cells[0]).rstrip(":") in _TOTALS else ""
 
 
-def _end(row: Row, side: str, *, netbox: bool, joined: bool) -> SeenEnd:
+def _end(row: Row, side: str, *, netbox: bool, joint: re.Pattern[str] | None) -> SeenEnd:
     device = next(
-        (words for name in ("device", "paper") if not names.is_nobody(words := row.text(f"{side}_{name}"))), ""
+        (words for name in ("device", "paper") if not names.is_nobody(words := _name(row, f"{side}_{name}"))), ""
     )
-    port = row.text(f"{side}_port")
-    if joined and (both := _JOINED.fullmatch(device)):
-        device, port = both.groups()
+    port = _name(row, f"{side}_port")
+    if joint and (both := joint.fullmatch(device)):
+        device, port = filter(None, both.groups())
     unknown = names.is_nobody(port) or names.is_address(port) or _DATE.fullmatch(port)
     written: tuple[str, ...] = () if unknown else (port,)
     # NetBox's list shows an interface that has a label as `name (label)`.
     if netbox and written and (result := _WITH_LABEL.fullmatch(port)):
         written = (port, *result.groups())
-    given = {name: words for name in ("role", "tier") if not netbox and (words := row.text(f"{side}_{name}"))}
+    given = {name: words for name in ("role", "tier") if not netbox and (words := _name(row, f"{side}_{name}"))}
     address = device if names.is_address(device) else ""
-    return SeenEnd("" if address else device, written, address, row.text(f"{side}_site"), given)
+    return SeenEnd("" if address else device, written, address, _name(row, f"{side}_site"), given)
+
+
+def _name(row: Row, column: str) -> str:
+    """Empty for a workbook's date: the text that it was made of is lost. Without the apostrophe
+    that keeps a spreadsheet program from making one."""
+    return "" if _is_date(row.cell(column)) else row.text(column).removeprefix("'")
+
+
+def _rate(row: Row, title: str) -> str:
+    """A rate that cannot be read is left out of the import by its cell, as a length is."""
+    words = row.cell(title)
+    if isinstance(words, Special) and words.kind != "number":
+        row.skip_cell(title, words.reason)
+        return ""
+    return str(words)
+
+
+def _is_date(words: str) -> bool:
+    return isinstance(words, Special) and words.kind == "date"
