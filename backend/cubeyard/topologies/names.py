@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections import Counter
 
+from cubeyard.reading.names import clean
 from cubeyard.topologies.network import Network, lines
 
 _MACHINE_MADE = re.compile(
@@ -77,7 +78,7 @@ def port(words: str) -> str:
 
 
 def _fine(words: str) -> str:
-    plain = unicodedata.normalize("NFKD", words).encode("ascii", "ignore").decode().lower()
+    plain = unicodedata.normalize("NFKD", clean(words)).encode("ascii", "ignore").decode().lower()
     name = _OTHER.sub("-", plain).strip("-")
     if not name[:1].isalpha():
         name = f"n{name}"

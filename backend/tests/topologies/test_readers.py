@@ -60,6 +60,16 @@ def test_two_directions_are_one_link_and_parallel_links_stay() -> None:
     assert len(imported(undirected).spec["links"]) == 5
 
 
+def test_a_list_that_has_each_link_from_both_ends_has_it_once() -> None:
+    rows = [("leaf1", "web1"), ("leaf1", "web2"), ("leaf1", "leaf2"), ("leaf2", "web3"), ("leaf1", "leaf2")]
+    text = "".join(f"{a},{b}\n" for a, b in [("source", "target"), *rows, *((b, a) for a, b in rows)])
+    both = imported(text.encode())
+    assert len(both.spec["links"]) == len(rows)
+    assert both.assumed[0].startswith("5 links back along one")
+    # One row without its reverse shows that each row is a link.
+    assert len(imported(f"{text}leaf2,web4\n".encode()).spec["links"]) == 2 * len(rows) + 1
+
+
 def test_lldp_tells_a_link_twice() -> None:
     text = b"""{"web1": {"lldp": {"interface": {"eth1": {"chassis": {"leaf1": {}}, "port": {"id": {"type": "ifname", "value": "swp3"}}}}}},
       "leaf1": {"lldp": {"interface": {"swp3": {"chassis": {"web1": {}}, "port": {"id": {"type": "ifname", "value": "eth1"}}}}}}}"""
@@ -80,6 +90,8 @@ def test_names_become_host_names_and_labels_count_for_ids_of_programs() -> None:
     assert list(roles(result.spec)) == ["web-1-2", "web-1", "n12", "a", "leaf-1"]
     assert result.assumed[0].startswith("4 names changed into host names")
     assert "Nodes are called by their labels" in imported(FILES["small.gexf"]).assumed[0]
+    dashes = imported("source,target\nleaf\u20131,web\u22121\n".encode())
+    assert sorted(node["name"] for node in dashes.spec["nodes"]) == ["leaf-1", "web-1"]
 
 
 def test_a_port_with_two_links_is_told() -> None:

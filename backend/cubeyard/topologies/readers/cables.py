@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from pathlib import PurePath
 
 from cubeyard.reading.cables import SeenCable, SeenEnd
@@ -32,7 +32,14 @@ def read(data: bytes, name: str) -> Network:
             network.nodes[node].attributes = {**network.nodes[node].attributes, **end.attributes}
         a_port, b_port = (end.ports[0] if end.ports else "" for end in (cable.a, cable.b))
         network.add_edge(Edge(ends[0], ends[1], a_port, b_port, cable.attributes, cable.where))
+    network.directed = listing.format != "lldp" and _both_ways(network.edges)
     return network
+
+
+def _both_ways(edges: list[Edge]) -> bool:
+    """Whether a list has each link from both of its ends, as a list of neighbours does."""
+    counts = Counter(((edge.a, edge.a_port), (edge.b, edge.b_port)) for edge in edges)
+    return all(counts[b, a] == count for (a, b), count in counts.items())
 
 
 def _name(end: SeenEnd) -> str:
