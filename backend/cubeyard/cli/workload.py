@@ -162,8 +162,10 @@ def workload_of(text: str) -> Json:
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
         lines = [(reader.line_num, row) for row in reader if any(cell.strip() for cell in row)]
         rows = [row for _, row in lines]
-        if rows and not rows[0][0].strip() and len(rows[0]) > 1:
-            return _filled(_square(rows))
+        if rows and len(rows[0]) > 1 and not numbers.readings(corner := rows[0][0].strip()):
+            along, down = _sides(rows)
+            if not corner or (along == down and len(along) > 1):
+                return _filled(_square(rows))
         if rows and (names := [cell for cell in rows[0][2:] if cell.strip() and not numbers.readings(cell)]):
             raise ValueError(f"Line 1 has {names[0].strip()[:40]!r} where a number is expected. {COLUMNS}")
         given = ("source", "destination", *(("bytes", "start_secs") if rows and len(rows[0]) == 4 else ("weight",)))
@@ -191,6 +193,8 @@ def _flows(table: Table) -> Json:
     flows: list[tuple[str, str, int, float]] = []
     for row in _rows(table):
         given = row.number_of("bytes")
+        if given is None and row.cell("bytes"):
+            continue
         size = 0 if given is None else Decimal(str(given)) * of_size
         if not 1 <= size <= MAX_INTEGER or size != int(size):
             most = f"1 to {MAX_INTEGER}"
@@ -231,9 +235,14 @@ def _ends(row: Row) -> tuple[str, str]:
     return ends
 
 
+def _sides(rows: list[list[str]]) -> tuple[list[str], list[str]]:
+    """The names along the top and down the side of a square."""
+    return [cell.strip() for cell in rows[0][1:]], [row[0].strip() for row in rows[1:]]
+
+
 def _square(rows: list[list[str]]) -> Json:
-    names = [cell.strip() for cell in rows[0][1:]]
-    if [row[0].strip() for row in rows[1:]] != names:
+    names, down = _sides(rows)
+    if down != names:
         raise ValueError("the names down the side are not those along the top")
     mark = numbers.judged(cell for row in rows[1:] for cell in row[1:]) or "point"
     weights: list[list[float]] = []

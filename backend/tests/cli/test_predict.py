@@ -63,11 +63,13 @@ def test_a_matrix_comes_from_a_csv_file(tmp_path: Path) -> None:
     file.write_text("source,destination,weight\n00,11,2\n11,22,0\n33,00,1.5\n")
     document = predicted(tmp_path, SMALL, "--workload", str(file))
     assert document["flows"] == 2
-    assert workload_of(",a,b\na,0,1\nb,2,0\n") == {
-        "kind": "matrix",
-        "servers": ["a", "b"],
-        "rows": [[0.0, 1.0], [2.0, 0.0]],
-    }
+    for corner in ("", "server"):
+        assert workload_of(f"{corner},a,b\na,0,1\nb,2,-0.0\n") == {
+            "kind": "matrix",
+            "servers": ["a", "b"],
+            "rows": [[0.0, 1.0], [2.0, 0.0]],
+        }
+    assert workload_of("a,b\nb,a\n")["entries"] == [("a", "b", 1.0), ("b", "a", 1.0)]
     with pytest.raises(ValueError, match="Line 2, column weight"):
         workload_of("a,b,1\na,b,many\n")
     for text in ("Nodes 4\nConnections 2\n0->1 start 0\n", "source,destination\n,b\n", "a b 10 0.5\n"):
