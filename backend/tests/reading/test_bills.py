@@ -56,6 +56,15 @@ def test_a_number_with_two_readings_is_a_question(written: str, unit_price: str)
         assert (price(data, "point"), price(data, "comma")) == (point, comma)
 
 
+@pytest.mark.parametrize(("sign", "problem"), [("$", ""), ("us$", ""), ("\u20ac", "in EUR"), ("A$", "in AUD")])
+def test_a_currency_may_be_a_sign_in_its_column(sign: str, problem: str) -> None:
+    row = bill_row("5")
+    row[BILL.index("currency")] = sign
+    quotes = quoted(csv_of([BILL, row]).encode())
+    assert [entry.after for entry in quotes.changes] == ([] if problem else [5.0])
+    assert [problem in str(entry) for entry in quotes.problems] == [True] * bool(problem)
+
+
 @pytest.mark.parametrize("decimal", ["point", "comma"])
 def test_a_number_of_the_other_mark_is_refused_once_a_mark_is_given(decimal: Mark) -> None:
     data = csv_of([BILL, bill_row("1,5" if decimal == "point" else "1.5")], ";").encode()

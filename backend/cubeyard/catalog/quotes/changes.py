@@ -239,6 +239,8 @@ class _Line:
     def _price(self, wanted: _Wanted, part: Json, attributes: Json, price: float) -> None:
         row = self._row
         currency = row.text("currency").upper()
+        signs = currencies_of(currency)
+        currency = self._currency if self._currency in signs else signs[0] if len(signs) == 1 else currency
         words = row.cell("quoted_price")
         written = words.shown if isinstance(words, Special) else words
         message = currencies_of(written)
