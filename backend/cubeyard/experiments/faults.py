@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field, ValidationInfo, create_model, field_validator
+from pydantic import AfterValidator, ConfigDict, Field, ValidationInfo, create_model, field_validator
 
 from cubeyard.experiments.fault_kinds import KINDS, PARAMETERS, KindName, Parameter
 from cubeyard.kit.text import PlainText
 from cubeyard.plans.schemas import Request
+from cubeyard.reading.units import without_noise
 
 FailureKind = Literal["server", "switch", "link", "rack"]
-Ratio = Annotated[float, Field(ge=0, le=1)]
+Ratio = Annotated[float, Field(ge=0, le=1), AfterValidator(without_noise)]
 Selected = Annotated[PlainText, Field(min_length=1, max_length=200)]
 
 

@@ -82,7 +82,7 @@ class FailureAxis(Request):
     @field_validator("ratios")
     @classmethod
     def _distinct(cls, ratios: list[float]) -> list[float]:
-        return distinct([ratio + 0.0 for ratio in ratios], "a ratio")  # -0.0 is 0.0
+        return distinct(ratios, "a ratio")
 
 
 def _listed(failure: object) -> object:

@@ -19,6 +19,9 @@ def plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [plain(each) for each in value]
     if hasattr(value, "tolist"):
+        kind: Any = getattr(value, "dtype", None)
+        if getattr(kind, "kind", "") == "f" and kind.itemsize < 8:  # 0.1 of float32 is not 0.10000000149
+            value = value.astype(str).astype("float64")
         value = value.tolist()
     whole = isinstance(value, float) and value.is_integer() and abs(value) <= MAX_INTEGER
     return int(value) if whole else value

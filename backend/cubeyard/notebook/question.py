@@ -16,7 +16,7 @@ from cubeyard.notebook.errors import explained, mistake
 from cubeyard.notebook.plain import plain
 from cubeyard.notebook.plans import Plan, spec_of
 from cubeyard.notebook.topology import Topology
-from cubeyard.reading.units import amount
+from cubeyard.reading.units import amount, without_noise
 
 Asked = Topology | Plan | Mapping[str, Any] | str | Path
 """The subject of an experiment: a topology, a plan, a spec, or a JSON file with a spec."""
@@ -110,20 +110,21 @@ def kind_of(word: str) -> str:
 
 def rate_of(word: str, rate: Any) -> float:
     """Checks a failure rate. Raises CubeyardError if it is invalid."""
+    rate = plain(rate)
     try:
-        share = amount(rate, "") if isinstance(rate, str) else float(rate)  # numpy types too
+        share = amount(rate, "") if isinstance(rate, str) else -1.0 if isinstance(rate, bool) else float(rate)
     except (TypeError, ValueError):
         share = -1.0
     if not 0 <= share <= 1:
         raise mistake(f"failures.{word}", rate, f"{rate} is not a share of all {word}", limit="0 to 1")
-    return share
+    return without_noise(share)
 
 
 def seeds_of(seeds: Seeds) -> list[int]:
     """The list of seeds."""
     seeds = plain(seeds)
     if isinstance(seeds, int):
-        if not 1 <= seeds <= MOST_SEEDS:
+        if isinstance(seeds, bool) or not 1 <= seeds <= MOST_SEEDS:
             raise mistake("seeds", seeds, f"{seeds} is not a number of seeds", limit=f"1 to {MOST_SEEDS}")
         return [FIRST_SEED + step for step in range(seeds)]
     return list(seeds)

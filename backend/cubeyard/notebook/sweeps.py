@@ -187,7 +187,7 @@ def _axes(what: list[Asked], varied: Mapping[str, list[float]], seeds: Seeds) ->
 
 
 def _rates(word: str, rates: list[float]) -> list[float]:
-    values = [rate_of(word, rate) + 0.0 for rate in rates]  # -0.0 is 0.0
+    values = [rate_of(word, rate) for rate in rates]
     repeated = next((value for value in values if values.count(value) > 1), None)
     if repeated is not None:
         raise mistake(f"failures.{word}", repeated, "A rate is given twice", hint="Give each rate once.")

@@ -23,6 +23,7 @@ ASKED = {"plan": SMALL, "workload": {"kind": "all-to-all"}}
         ({"axes": {"seeds": [1, 2, 1]}}, "a seed is given twice"),
         ({"axes": {"failure": {"kind": "switch", "ratios": [0.1, 0.1, 0.3]}}}, "a ratio is given twice"),
         ({"axes": {"failure": {"kind": "switch", "ratios": [-0.0, 0]}}}, "a ratio is given twice"),
+        ({"axes": {"failure": {"kind": "switch", "ratios": [0.1 + 0.2, 0.3]}}}, "a ratio is given twice"),
         (
             {"axes": {"failure": [{"kind": "link", "ratios": [0.1]}, {"kind": "link", "ratios": [0.2, 0.1]}]}},
             "a ratio of one kind is given twice",
@@ -35,12 +36,12 @@ def test_what_would_count_twice_is_refused(fields: dict[str, Any], says: str) ->
         ExperimentCreate.model_validate({**ASKED, **fields})
 
 
-def test_minus_zero_is_zero() -> None:
-    axes = {"failure": {"kind": "switch", "ratios": [-0.0, 0.1]}}
+def test_ratios_have_no_noise_of_binary_fractions() -> None:
+    axes = {"failure": {"kind": "switch", "ratios": [-0.0, 0.1, 0.1 + 0.2, 1 / 3]}}
     made = ExperimentCreate.model_validate({**ASKED, "axes": axes})
     assert made.axes is not None
     assert made.axes.failure is not None
-    assert str(made.axes.failure[0].ratios) == "[0.0, 0.1]"
+    assert str(made.axes.failure[0].ratios) == "[0.0, 0.1, 0.3, 0.3333333333333333]"
 
 
 def test_the_rate_of_links_has_one_limit(engine: Engine) -> None:

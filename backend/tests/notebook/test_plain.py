@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from cubeyard.notebook import CubeyardError, Topology, plan, predict, sweep
+from cubeyard.notebook.plain import plain
 from cubeyard.notebook.question import question
 
 KINDS = [np.int64, np.int32, np.uint8, np.int16]
@@ -47,5 +48,23 @@ def test_every_argument_of_a_question_takes_them() -> None:
 def test_a_sweep_takes_an_array_of_rates_and_refuses_one_twice() -> None:
     made = sweep(Topology.bcube(4, 1), "permutation", failures={"switches": np.array([0.0, 0.25])}, seeds=np.int64(1))  # type: ignore[arg-type]
     assert [point["failure_ratio"] for point in made.points] == [0.0, 0.25]
-    with pytest.raises(Exception, match="A rate is given twice"):
-        sweep(Topology.bcube(4, 1), "permutation", failures={"switches": [0, 0.1, 0.1]})
+    for twice in ([0, 0.1, 0.1], np.arange(4) * 0.1 + 0.1, [0.3, 0.1 + 0.2]):
+        rates = [*twice, 0.3]
+        with pytest.raises(Exception, match="A rate is given twice"):
+            sweep(Topology.bcube(4, 1), "permutation", failures={"switches": rates})
+
+
+@pytest.mark.parametrize("true", [True, np.bool_(True)])
+def test_true_is_neither_a_rate_nor_a_number_of_seeds(true: Any) -> None:
+    with pytest.raises(CubeyardError, match="True is not a share of all switches"):
+        predict(Topology.bcube(4, 1), failures={"switches": true})
+    with pytest.raises(CubeyardError, match="True is not a number of seeds"):
+        predict(Topology.bcube(4, 1), seeds=true)
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64])
+def test_a_fraction_of_few_digits_stays_what_it_says(kind: Any) -> None:
+    assert plain(kind(0.1)) == 0.1
+    assert plain(np.array([[0.1], [2.5]], dtype=kind)) == [[0.1], [2.5]]
+    assert plain(pd.Series([0.1, 4.0], dtype=kind).to_numpy()) == [0.1, 4]
+    assert repr(plain({"n": kind(4)})) == "{'n': 4}"
