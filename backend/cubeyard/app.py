@@ -40,7 +40,16 @@ from cubeyard.jobs.endpoints import router as jobs_router
 from cubeyard.jobs.options import links as label_links
 from cubeyard.jobs.queue import Queue
 from cubeyard.kit import problems
-from cubeyard.kit.asgi import CSV_MEDIA_TYPE, JSON_MEDIA_TYPE, XLSX_MEDIA_TYPE, BodyLimits, HeadAsGet, RequestContext
+from cubeyard.kit.asgi import (
+    ANY_MEDIA_TYPE,
+    CSV_MEDIA_TYPE,
+    JSON_MEDIA_TYPE,
+    XLSX_MEDIA_TYPE,
+    BodyLimits,
+    HeadAsGet,
+    Preconditions,
+    RequestContext,
+)
 from cubeyard.kit.auth.endpoints import pages as login_pages
 from cubeyard.kit.auth.endpoints import router as tokens_router
 from cubeyard.kit.auth.endpoints import session as session_router
@@ -234,14 +243,15 @@ def create_app(settings: Settings | None = None, *, database: Database | None = 
 
 def _add_layers(app: FastAPI, settings: Settings, measured: Metrics) -> None:
     # The last one added is the first one passed.
+    app.add_middleware(Preconditions)
     app.add_middleware(HeadAsGet)
     app.add_middleware(Compression)
     app.add_middleware(
         BodyLimits,
         max_bytes=settings.max_body_bytes,
         tables={
-            PRICES_PATH: (XLSX_MEDIA_TYPE, CSV_MEDIA_TYPE),
-            AS_BUILT_PATH: (CSV_MEDIA_TYPE, JSON_MEDIA_TYPE, XLSX_MEDIA_TYPE),
+            PRICES_PATH: (XLSX_MEDIA_TYPE, CSV_MEDIA_TYPE, ANY_MEDIA_TYPE),
+            AS_BUILT_PATH: (CSV_MEDIA_TYPE, JSON_MEDIA_TYPE, XLSX_MEDIA_TYPE, ANY_MEDIA_TYPE),
             IMPORT_PATH: IMPORT_MEDIA_TYPES,
         },
         max_table_bytes=settings.max_table_bytes,

@@ -11,7 +11,7 @@ from fastapi import Depends, Path, Query, Request, Response
 from cubeyard.asbuilt import schemas
 from cubeyard.asbuilt.service import AsBuiltService
 from cubeyard.catalog.endpoints import EngineOf
-from cubeyard.kit.asgi import CSV_MEDIA_TYPE, JSON_MEDIA_TYPE, XLSX_MEDIA_TYPE
+from cubeyard.kit.asgi import ANY_MEDIA_TYPE, CSV_MEDIA_TYPE, JSON_MEDIA_TYPE, XLSX_MEDIA_TYPE
 from cubeyard.kit.db import UnitOfWork
 from cubeyard.kit.errors import responses
 from cubeyard.kit.ids import Id
@@ -36,6 +36,7 @@ BODY = {
                 "example": "a_host_name,a_port,b_host_name,b_port,length_metres\r\nh00,eth0,s0-0,P0,2\r\n",
             },
             XLSX_MEDIA_TYPE: {"schema": {"type": "string", "format": "binary"}},
+            ANY_MEDIA_TYPE: {"schema": {"type": "string", "format": "binary"}},
             JSON_MEDIA_TYPE: {"schema": {"type": "object", "additionalProperties": True}},
         },
     }

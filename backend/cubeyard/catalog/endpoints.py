@@ -11,7 +11,7 @@ from cubeyard.catalog import schemas
 from cubeyard.catalog.quotes import Origin, read_rates, sent_bill
 from cubeyard.catalog.service import CatalogService
 from cubeyard.engine import Engine
-from cubeyard.kit.asgi import XLSX_MEDIA_TYPE
+from cubeyard.kit.asgi import ANY_MEDIA_TYPE, CSV_MEDIA_TYPE, XLSX_MEDIA_TYPE
 from cubeyard.kit.db import UnitOfWork
 from cubeyard.kit.errors import field_error, responses
 from cubeyard.kit.routing import api_router
@@ -23,6 +23,15 @@ router = api_router("/catalog", tags=["catalog"])
 
 PRICES_PATH = re.compile(r"/api/v1/catalog/books/[^/]+/versions/[^/]+/prices")
 """The path that takes a workbook or a CSV file as its body."""
+
+OTHER_BILLS = {
+    "requestBody": {
+        "content": {
+            CSV_MEDIA_TYPE: {"schema": {"type": "string"}},
+            ANY_MEDIA_TYPE: {"schema": {"type": "string", "format": "binary"}},
+        }
+    }
+}
 
 
 def get_engine(request: Request) -> Engine:
@@ -53,7 +62,7 @@ async def read_bill(
         bytes,
         Body(
             media_type=XLSX_MEDIA_TYPE,
-            description="The plan's workbook (xlsx) or bill (bom-csv, as text/csv), with its quoted prices filled in.",
+            description="The plan's workbook (xlsx) or bill (bom-csv), with its quoted prices filled in.",
         ),
     ],
     decimal: DecimalMark = None,
@@ -108,6 +117,7 @@ def create_book_version(service: Service, book: BookPath, change: schemas.Versio
     operation_id="import_prices",
     summary="Take over prices that were filled into a plan's bill of materials",
     responses=responses(404, 413),
+    openapi_extra=OTHER_BILLS,
 )
 def import_prices(
     service: Service,

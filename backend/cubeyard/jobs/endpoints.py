@@ -202,7 +202,7 @@ def read_job(service: Service, id: Id) -> schemas.Job:
     return service.read(id)
 
 
-@router.delete("/jobs/{id}", operation_id="cancel_job", summary="Cancel a job", responses=responses(404))
+@router.delete("/jobs/{id}", operation_id="cancel_job", summary="Cancel a job", responses=responses(404, 412))
 def cancel_job(service: Service, id: Id) -> schemas.Job:
     return service.cancel(id)
 

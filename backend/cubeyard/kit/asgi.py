@@ -21,6 +21,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from cubeyard.kit.db import AWAY, is_away
 from cubeyard.kit.metrics import Metrics
 from cubeyard.kit.problems import problem_response
+from cubeyard.kit.responses import matches
 from cubeyard.kit.schema import OtherSchemaError, refuse_other
 
 log = structlog.get_logger("cubeyard.http")
@@ -31,6 +32,8 @@ _BODY_METHODS = frozenset({"POST", "PUT", "PATCH"})
 XLSX_MEDIA_TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 CSV_MEDIA_TYPE = "text/csv"
 JSON_MEDIA_TYPE = "application/json"
+ANY_MEDIA_TYPE = "application/octet-stream"
+"""A file whose content shows its format. Generated clients send files in no other type."""
 
 CONTENT_SECURITY_POLICY = (
     "default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self' data:; "
@@ -166,6 +169,46 @@ class HeadAsGet:
                 scope["route"] = request["route"]
 
 
+class Preconditions:
+    """412 for a PATCH, PUT or DELETE with a condition that its resource, as GET returns it, does
+    not meet (RFC 9110 §13). Tags of `If-Match` are compared by the endpoints, within their
+    transactions."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["method"] in ("PATCH", "PUT", "DELETE"):
+            headers = Headers(scope=scope)
+            known, based_on = (", ".join(headers.getlist(name)) for name in ("if-none-match", "if-match"))
+            status, tag = await self._state(scope) if known or based_on else (0, "")
+            detail = ""
+            if 200 <= status < 300 and matches(known or None, tag):
+                detail = f"If-None-Match is {known[:80]}, and the resource exists{f' at {tag}' if tag else ''}."
+            elif 200 <= status < 300 and based_on.strip() not in ("", "*") and not tag:
+                detail = "The resource has no ETag that If-Match may name. Leave the header out."
+            if detail:
+                await problem_response(scope, 412, "condition-failed", detail)(scope, receive, send)
+                return
+        await self.app(scope, receive, send)
+
+    async def _state(self, scope: Scope) -> tuple[int, str]:
+        """Status and ETag of the resource's GET."""
+        start: Message = {"status": 0}
+
+        async def empty() -> Message:
+            return {"type": "http.request"} if start["status"] == 0 else {"type": "http.disconnect"}
+
+        async def keep(message: Message) -> None:
+            nonlocal start
+            start = message if message["type"] == "http.response.start" else start
+
+        skipped = (b"if-", b"range", b"content-", b"transfer-encoding")
+        kept = [(name, value) for name, value in scope["headers"] if not name.lower().startswith(skipped)]
+        await self.app({**scope, "method": "GET", "headers": kept}, empty, keep)
+        return start["status"], Headers(raw=start.get("headers", [])).get("etag", "")
+
+
 MOST_DISCARDED_BYTES = 16 * 1024 * 1024
 """A body that is too long is read to its end up to here; the connection of a longer one is closed
 at once."""
@@ -213,9 +256,8 @@ class BodyLimits:
         if has_body and scope["method"] in _BODY_METHODS:
             media_type = headers.get("content-type", "").split(";", 1)[0].strip().lower()
             if not _is_json(media_type) if files is None else media_type not in files:
-                shown = media_type or "no content type"
                 wanted = JSON_MEDIA_TYPE if files is None else " or ".join(files)
-                detail = f"The body is {shown}; send {wanted}."
+                detail = f"The body {f'is {media_type}' if media_type else 'has no content type'}; send {wanted}."
                 accepted = {"accept": JSON_MEDIA_TYPE if files is None else ", ".join(files)}
                 refused = problem_response(scope, 415, "unsupported-media-type", detail, headers=accepted)
                 await refused(scope, receive, send)

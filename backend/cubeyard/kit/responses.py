@@ -53,7 +53,7 @@ def matches(if_none_match: str | None, tag: str) -> bool:
     if if_none_match is None:
         return False
     sent = {word.strip().removeprefix("W/") for word in if_none_match.split(",")}
-    return "*" in sent or tag.removeprefix("W/") in sent
+    return "*" in sent or (tag != "" and tag.removeprefix("W/") in sent)
 
 
 def check_match(if_match: str | None, tag: str, what: str) -> None:

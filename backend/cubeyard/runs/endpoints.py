@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Literal, get_args
 
 from fastapi import Depends, Header, Query, Request, Response
 from starlette.responses import StreamingResponse
@@ -13,6 +13,7 @@ from cubeyard.experiments.flow_times import POINT_COLUMNS, Format, as_csv, as_pa
 from cubeyard.experiments.scenario import junit
 from cubeyard.experiments.scenario.endpoints import FILE, YamlResponse, file_of
 from cubeyard.experiments.scenario.verdict import RunVerdict
+from cubeyard.kit.asgi import CSV_MEDIA_TYPE, JSON_MEDIA_TYPE
 from cubeyard.kit.db import UnitOfWork
 from cubeyard.kit.errors import ProblemError, responses
 from cubeyard.kit.ids import PATTERN, Id
@@ -41,14 +42,8 @@ EVENTS = {
     204: {"description": "The run is over and every frame was received: do not connect again."},
 }
 PARQUET = "application/vnd.apache.parquet"
-TABLES = {"text/csv": {"schema": {"type": "string"}}, PARQUET: {"schema": {"type": "string", "format": "binary"}}}
-TABLE = {200: {"model": schemas.RunResults, "content": TABLES}}
-FLOWS: dict[int | str, dict[str, Any]] = {200: {"content": TABLES}}
-
-
-VERDICT: dict[int | str, dict[str, Any]] = {
-    200: {"model": RunVerdict, "content": {junit.MEDIA_TYPE: {"schema": {"type": "string"}}}}
-}
+CSV = {CSV_MEDIA_TYPE: {"schema": {"type": "string"}}}
+TABLES = {**CSV, PARQUET: {"schema": {"type": "string", "format": "binary"}}}
 
 
 def get_service(request: Request, session: UnitOfWork) -> RunService:
@@ -105,7 +100,7 @@ def cancel_run(service: Service, id: Id) -> schemas.Run:
     operation_id="delete_run",
     summary="Forget a run and its frames",
     status_code=204,
-    responses=responses(404, 409),
+    responses=responses(404, 409, 412),
 )
 def delete_run(service: Service, id: Id) -> None:
     """409 while it is queued or running: cancel it first."""
@@ -117,7 +112,7 @@ def delete_run(service: Service, id: Id) -> None:
     operation_id="delete_experiment",
     summary="Forget an experiment and its runs",
     status_code=204,
-    responses=responses(404, 409),
+    responses=responses(404, 409, 412),
 )
 def delete_experiment(service: Service, experiments: Experiments, id: Id) -> None:
     """409 while one of its runs is queued or running: cancel that first."""
@@ -152,24 +147,28 @@ def follow_run(
     return EventStream(request.app.state.streams.events(id, reached, brief=older == "seconds"))
 
 
+# Generated clients take every answer of an operation for the first type of its description: each
+# other one has a path.
 @router.get(
     "/runs/{id}/results",
     operation_id="read_results",
-    summary="What a run computed so far, as JSON, CSV or Parquet",
+    summary="Results of a run so far",
     response_model=schemas.RunResults,
-    responses={**TABLE, **responses(404)},
+    responses=responses(404),
 )
 def read_results(
     request: Request,
     service: Service,
     experiments: Experiments,
     id: Id,
-    format: Annotated[schemas.ResultFormat, Query()] = "json",
+    format: Annotated[schemas.ResultFormat, Query(include_in_schema=False)] = "json",
 ) -> Response:
+    """As tables: `results.csv` and `results.parquet`, also as `results?format=csv` and
+    `results?format=parquet`."""
     run = service.read(id)
     database = request.app.state.database
     if format == "json":
-        return StreamingResponse(results.as_json(database, run), media_type="application/json")
+        return StreamingResponse(results.as_json(database, run), media_type=JSON_MEDIA_TYPE)
     titles = (
         []
         if run.experiment_id is None
@@ -182,11 +181,33 @@ def read_results(
 
 
 @router.get(
+    "/runs/{id}/results.csv",
+    operation_id="read_results_csv",
+    summary="Results of a run so far, as CSV",
+    response_class=NotJson,
+    responses={200: {"content": CSV}, **responses(404)},
+)
+def read_results_csv(request: Request, service: Service, experiments: Experiments, id: Id) -> Response:
+    return read_results(request, service, experiments, id, "csv")
+
+
+@router.get(
+    "/runs/{id}/results.parquet",
+    operation_id="read_results_parquet",
+    summary="Results of a run so far, as Parquet",
+    response_class=NotJson,
+    responses={200: {"content": {PARQUET: TABLES[PARQUET]}}, **responses(404)},
+)
+def read_results_parquet(request: Request, service: Service, experiments: Experiments, id: Id) -> Response:
+    return read_results(request, service, experiments, id, "parquet")
+
+
+@router.get(
     "/runs/{id}/flows",
     operation_id="read_flow_times",
     summary="Each flow's times of a simulation so far, as CSV or Parquet",
     response_class=NotJson,
-    responses={**FLOWS, **responses(404, 409)},
+    responses={200: {"content": TABLES}, **responses(404, 409)},
 )
 def read_flow_times(
     request: Request,
@@ -223,9 +244,9 @@ def read_run_scenario(service: Service, experiments: Experiments, id: Id) -> Res
 @router.get(
     "/runs/{id}/verdict",
     operation_id="read_verdict",
-    summary="Whether the hypotheses of a run held, as JSON or JUnit XML",
+    summary="Whether the hypotheses of a run held",
     response_model=RunVerdict,
-    responses={**VERDICT, **responses(404, 409)},
+    responses=responses(404, 409),
 )
 def read_verdict(
     request: Request,
@@ -233,10 +254,10 @@ def read_verdict(
     experiments: Experiments,
     engine: EngineOf,
     id: Id,
-    format: Annotated[Literal["json", "junit"], Query()] = "json",
+    format: Annotated[Literal["json", "junit"], Query(include_in_schema=False)] = "json",
 ) -> Response:
-    """Inconclusive until the run has succeeded. In JUnit XML each hypothesis is a test case, one
-    that is inconclusive or not tested is skipped."""
+    """Inconclusive until the run has succeeded. As JUnit XML: `verdict.xml`, also as
+    `verdict?format=junit`."""
     run = service.read(id)
     document = experiments.row(_experiment(service.row(id))).document
     secs = request.app.state.settings.predict_secs
@@ -247,6 +268,20 @@ def read_verdict(
     properties = {"run": run.id, "engine": f"{document['engine']} {run.engine_version}"}
     text = junit.junit(run.title, result, took, properties)
     return download(iter([text]), junit.MEDIA_TYPE, f"run-{run.id}.xml")
+
+
+@router.get(
+    "/runs/{id}/verdict.xml",
+    operation_id="read_verdict_junit",
+    summary="Whether the hypotheses of a run held, as JUnit XML",
+    response_class=NotJson,
+    responses={200: {"content": {junit.MEDIA_TYPE: {"schema": {"type": "string"}}}}, **responses(404, 409)},
+)
+def read_verdict_junit(
+    request: Request, service: Service, experiments: Experiments, engine: EngineOf, id: Id
+) -> Response:
+    """A test case for each hypothesis, skipped if inconclusive or not tested."""
+    return read_verdict(request, service, experiments, engine, id, "junit")
 
 
 def _experiment(row: RunRow) -> str:

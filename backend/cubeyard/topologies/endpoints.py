@@ -7,7 +7,7 @@ from typing import Annotated
 
 from fastapi import Depends, Query, Request, Response
 
-from cubeyard.kit.asgi import CSV_MEDIA_TYPE, JSON_MEDIA_TYPE, XLSX_MEDIA_TYPE
+from cubeyard.kit.asgi import ANY_MEDIA_TYPE, CSV_MEDIA_TYPE, JSON_MEDIA_TYPE, XLSX_MEDIA_TYPE
 from cubeyard.kit.errors import responses
 from cubeyard.kit.responses import json_bytes
 from cubeyard.kit.routing import api_router
@@ -22,7 +22,6 @@ router = api_router(tags=["topologies"])
 
 IMPORT_PATH = re.compile(r"/api/v1/topologies/import")
 """The path that takes a file as its body."""
-ANY_MEDIA_TYPE = "application/octet-stream"
 GRAPHML_MEDIA_TYPE, GEXF_MEDIA_TYPE = "application/graphml+xml", "application/gexf+xml"
 DOT_MEDIA_TYPE, YAML_MEDIA_TYPE = "text/vnd.graphviz", "application/yaml"
 IMPORT_MEDIA_TYPES = (

@@ -9,6 +9,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from cubeyard.app import create_app
+from cubeyard.kit.asgi import ANY_MEDIA_TYPE, JSON_MEDIA_TYPE
 from cubeyard.kit.changes.schemas import ChangeAction, ChangeKind
 from cubeyard.kit.db import Database
 from cubeyard.runs.schemas import RunKind, RunState
@@ -49,6 +50,28 @@ def test_a_copy_that_is_up_to_date_is_not_sent_again(client: TestClient) -> None
     assert client.get(here, headers={"if-none-match": tag}).status_code == 200
 
 
+def test_a_condition_that_fails_keeps_a_resource_as_it_is(client: TestClient) -> None:
+    plan = f"{PLANS}/{made(client, 'Yard')['id']}"
+    tag = client.get(plan).headers["etag"]
+    body = {"plan": SMALL, "workload": {"kind": "all-to-all"}}
+    experiment = f"/api/v1/experiments/{client.post('/api/v1/experiments', json=body).json()['id']}"
+    marks = f"{plan}/revisions/1/work/marks"
+    for known in ("*", tag, f'"other", W/{tag.removeprefix("W/")}'):
+        for method, change in (("PATCH", {"name": "Other"}), ("DELETE", None)):
+            answer = client.request(method, plan, json=change, headers={"if-none-match": known})
+            assert (answer.status_code, answer.json()["type"]) == (412, "urn:cubeyard:problem:condition-failed")
+    untagged = (("DELETE", experiment, None), ("PUT", marks, {"marks": [{"cable": 0, "state": "done"}]}))
+    for method, here, change in untagged:
+        for headers in ({"if-none-match": "*"}, {"if-match": tag}):
+            assert client.request(method, here, json=change, headers=headers).status_code == 412, (method, headers)
+    assert client.get(plan).json()["name"] == "Yard"
+    assert client.get(marks).json()["items"] == []
+    # A missing resource has no condition to fail, and one that holds has no effect.
+    assert client.delete(f"{PLANS}/{'0' * 14}", headers={"if-none-match": "*"}).status_code == 404
+    assert client.delete(experiment, headers={"if-match": "*", "if-none-match": '"other"'}).status_code == 204
+    assert client.delete(plan, headers={"if-none-match": '"other"', "if-match": tag}).status_code == 204
+
+
 @pytest.mark.parametrize("order", [{}, {"sort": "created_at"}])
 def test_pages_list_each_plan_once_while_plans_are_added_and_changed(client: TestClient, order: dict[str, str]) -> None:
     ids = [made(client, f"Plan {at}")["id"] for at in range(5)]
@@ -67,6 +90,18 @@ def test_every_schema_of_the_description_has_a_title_of_its_own() -> None:
     titles = [schema["title"] for schema in schemas.values() if "title" in schema]
     assert sorted(titles) == sorted(set(titles))
     assert not [name for name in schemas if "__" in name], "two models with one name"
+
+
+def test_a_generated_client_reads_every_answer_and_sends_every_file() -> None:
+    """It takes each answer for one type of the description, and sends files as bytes alone."""
+    for path, operations in described()["paths"].items():
+        for method, operation in operations.items():
+            content = operation["responses"].get("200", {}).get("content", {})
+            assert JSON_MEDIA_TYPE not in content or len(content) == 1, (method, path)
+            sent = operation.get("requestBody", {}).get("content", {})
+            assert set(sent) <= {JSON_MEDIA_TYPE} or ANY_MEDIA_TYPE in sent, (method, path)
+    run = described()["paths"]["/api/v1/runs/{id}/results.csv"]["get"]["responses"]["200"]["content"]
+    assert run == {"text/csv": {"schema": {"type": "string"}}}
 
 
 def test_a_search_takes_any_case_of_any_script(client: TestClient) -> None:

@@ -113,6 +113,9 @@ def test_results_as_a_table(working_client: TestClient) -> None:
         assert {name: "" if value is None else str(value) for name, value in row.items()} == {
             name: f"{float(text)}" if text and name == "path_hops_max" else text for name, text in reported.items()
         }
+    for ending, same in (("csv", answer), ("parquet", typed)):
+        file = working_client.get(f"{API}/runs/{run['id']}/results.{ending}")
+        assert (file.content, file.headers["content-type"]) == (same.content, same.headers["content-type"])
     assert working_client.get(f"{API}/runs/{run['id']}/results", params={"format": "docx"}).status_code == 422
 
 

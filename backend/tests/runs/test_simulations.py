@@ -194,7 +194,7 @@ def test_a_run_is_judged_by_its_hypotheses(working_client: TestClient) -> None:
     whole = working_client.post(f"{API}/simulate", json=QUESTION).json()["goodput_gbps"]
     result = working_client.get(done["results_url"]).json()["points"][0]["result"]
     assert matches["hypotheses"][1]["worst"] == pytest.approx(result["goodput_gbps"] / whole)
-    suite = ElementTree.fromstring(working_client.get(f"{address}/verdict?format=junit").text)
+    suite = ElementTree.fromstring(working_client.get(f"{address}/verdict.xml").text)
     assert (suite.get("tests"), suite.get("failures")) == ("3", "1")
     file = working_client.get(f"{address}/scenario")
     assert file.text == working_client.get(f"{API}/experiments/{run['experiment_id']}/scenario").text

@@ -1121,8 +1121,46 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What a run computed so far, as JSON, CSV or Parquet */
+        /**
+         * Results of a run so far
+         * @description As tables: `results.csv` and `results.parquet`, also as `results?format=csv` and
+         *     `results?format=parquet`.
+         */
         get: operations["read_results"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{id}/results.csv": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Results of a run so far, as CSV */
+        get: operations["read_results_csv"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{id}/results.parquet": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Results of a run so far, as Parquet */
+        get: operations["read_results_parquet"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1180,11 +1218,31 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Whether the hypotheses of a run held, as JSON or JUnit XML
-         * @description Inconclusive until the run has succeeded. In JUnit XML each hypothesis is a test case, one
-         *     that is inconclusive or not tested is skipped.
+         * Whether the hypotheses of a run held
+         * @description Inconclusive until the run has succeeded. As JUnit XML: `verdict.xml`, also as
+         *     `verdict?format=junit`.
          */
         get: operations["read_verdict"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{id}/verdict.xml": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Whether the hypotheses of a run held, as JUnit XML
+         * @description A test case for each hypothesis, skipped if inconclusive or not tested.
+         */
+        get: operations["read_verdict_junit"];
         put?: never;
         post?: never;
         delete?: never;
@@ -13388,6 +13446,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            412: components["responses"]["Problem412"];
             413: components["responses"]["Problem413"];
             415: components["responses"]["Problem415"];
             421: components["responses"]["Problem421"];
@@ -13421,6 +13480,7 @@ export interface operations {
                  */
                 "text/csv": string;
                 "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": string;
+                "application/octet-stream": string;
                 "application/json": {
                     [key: string]: unknown;
                 };
@@ -14088,6 +14148,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            412: components["responses"]["Problem412"];
             413: components["responses"]["Problem413"];
             415: components["responses"]["Problem415"];
             421: components["responses"]["Problem421"];
@@ -14652,6 +14713,7 @@ export interface operations {
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
             409: components["responses"]["Problem409"];
+            412: components["responses"]["Problem412"];
             413: components["responses"]["Problem413"];
             415: components["responses"]["Problem415"];
             421: components["responses"]["Problem421"];
@@ -14794,6 +14856,7 @@ export interface operations {
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
             409: components["responses"]["Problem409"];
+            412: components["responses"]["Problem412"];
             413: components["responses"]["Problem413"];
             415: components["responses"]["Problem415"];
             421: components["responses"]["Problem421"];
@@ -14901,9 +14964,7 @@ export interface operations {
     };
     read_results: {
         parameters: {
-            query?: {
-                format?: "json" | "csv" | "parquet";
-            };
+            query?: never;
             header?: never;
             path: {
                 /** @description The identifier that the server gave. */
@@ -14920,7 +14981,71 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RunResults"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    read_results_csv: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The identifier that the server gave. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
                     "text/csv": string;
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    read_results_parquet: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The identifier that the server gave. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
                     "application/vnd.apache.parquet": string;
                 };
             };
@@ -15009,9 +15134,7 @@ export interface operations {
     };
     read_verdict: {
         parameters: {
-            query?: {
-                format?: "json" | "junit";
-            };
+            query?: never;
             header?: never;
             path: {
                 /** @description The identifier that the server gave. */
@@ -15028,6 +15151,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RunVerdict"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    read_verdict_junit: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The identifier that the server gave. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
                     "application/xml": string;
                 };
             };
@@ -16316,6 +16472,7 @@ export interface operations {
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
             409: components["responses"]["Problem409"];
+            412: components["responses"]["Problem412"];
             413: components["responses"]["Problem413"];
             415: components["responses"]["Problem415"];
             421: components["responses"]["Problem421"];
@@ -16786,6 +16943,8 @@ export interface operations {
         requestBody: {
             content: {
                 "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": string;
+                "text/csv": string;
+                "application/octet-stream": string;
             };
         };
         responses: {

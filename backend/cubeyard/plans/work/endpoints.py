@@ -62,7 +62,9 @@ def list_marks(
     return service.marks(id, revision, rack=rack, state=state, after=after, limit=limit)
 
 
-@router.put("/marks", operation_id="write_marks", summary="Mark cables, or open them again", responses=responses(404))
+@router.put(
+    "/marks", operation_id="write_marks", summary="Mark cables, or open them again", responses=responses(404, 412)
+)
 def write_marks(
     service: Service, who: Who, id: Id, revision: RevisionPath, request: schemas.MarkChanges
 ) -> schemas.MarkPage:

@@ -114,7 +114,10 @@ def read_chip_register(chip: Chip, register: RegisterName) -> schemas.ChipRegist
 
 
 @router.put(
-    "/registers/{register}", operation_id="write_chip_register", summary="Write a register", responses=RESPONSES
+    "/registers/{register}",
+    operation_id="write_chip_register",
+    summary="Write a register",
+    responses=RESPONSES | responses(412),
 )
 def write_chip_register(chip: Chip, register: RegisterName, asked: schemas.ChipRegisterValue) -> schemas.ChipRegister:
     """Counters can be cleared, switches turned until the next commit of a program; queues are read
