@@ -12,6 +12,7 @@ test.each([
   ["2,5", true, null],
   ["0,125", false, 0.125],
   ["1.234,5", false, 1234.5],
+  ["\u22122,5", false, -2.5],
   ["1,500", false, 1500],
   ["1,2,3", false, null],
   ["", false, null],

@@ -11,7 +11,8 @@ const withPoint = (text: string): string =>
  * are fine, `integer` refuses fractions.
  */
 export function parseNumber(text: string, integer = false): number | null {
-  const plain = withPoint(text.trim()).replace(/(?<=\d)[,\s\u00a0\u202f](?=\d{3}(\D|$))/g, "");
+  const typed = text.trim().replaceAll("\u2212", "-"); // the minus of the page's own numbers
+  const plain = withPoint(typed).replace(/(?<=\d)[,\s\u00a0\u202f](?=\d{3}(\D|$))/g, "");
   if (!/^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(plain)) return null;
   const value = Number(plain);
   if (!Number.isFinite(value) || (integer && !Number.isInteger(value))) return null;
