@@ -35,7 +35,7 @@ _WANTED = {
     **dict.fromkeys(("float_type", "float_parsing"), "a number"),
     "finite_number": "a finite number",
     **dict.fromkeys(("bool_type", "bool_parsing"), "true or false"),
-    "string_type": "text",
+    **dict.fromkeys(("string_type", "string_unicode"), "text"),
     **dict.fromkeys(
         ("datetime_type", "datetime_parsing", "datetime_from_date_parsing"), "a time like 2009-08-17T09:00:00Z"
     ),
@@ -76,6 +76,7 @@ def in_words(errors: Iterable[Error], sent: object = UNKNOWN) -> list[FieldError
 
 def of_validation(error: Error) -> FieldError:
     """One error in words, at the place that pydantic gives."""
+    error = _own(error)
     kind, value = str(error.get("type", "")), error.get("input")
     message, limit, hint = _told(kind, value, error)
     return FieldError(

@@ -152,6 +152,8 @@ def test_errors_name_the_field_the_value_the_limit_and_the_fix(client: TestClien
     assert (error.field, error.value, error.limit) == ("query.limit", "1000", "at most 200")
     assert error.hint
     assert problem.instance == PLANS
+    (zero,) = problem_of(client.get(PLANS, params={"q": "\0"}), 422).errors
+    assert zero.message == "Text cannot hold the zero character"
     (unknown,) = problem_of(client.post(PLANS, json={"name": "x", "spec": SMALL, "colour": 1}), 422).errors
     assert unknown.field == "body.colour"
     assert "spelling" in (unknown.hint or "")
@@ -368,10 +370,11 @@ def test_a_job_that_cannot_be_queued_says_to_come_back(client: TestClient, monke
     problem_of(client.post(PLANS, json={"name": "x", "spec": SMALL}), 503)
 
 
-def test_true_is_no_number(client: TestClient) -> None:
-    spec = problem_of(client.post(f"{PLANS}/preview", json={"spec": {**SMALL, "n": True}}), 422)
+@pytest.mark.parametrize("value", [True, "10"])
+def test_true_and_a_text_are_no_numbers(client: TestClient, value: object) -> None:
+    spec = problem_of(client.post(f"{PLANS}/preview", json={"spec": {**SMALL, "n": value}}), 422)
     places = [error.field for error in spec.errors] + [finding.where for finding in spec.findings]
     assert [place for place in places if place.endswith("n")] == places[:1]
-    request = {"plan": SMALL, "workload": {"kind": "all-to-all"}, "link_gbps": True}
+    request = {"plan": SMALL, "workload": {"kind": "all-to-all"}, "link_gbps": value}
     (error,) = problem_of(client.post("/api/v1/experiments", json=request), 422).errors
-    assert (error.field, error.value, error.limit) == ("body.link_gbps", True, "a number")
+    assert (error.field, error.value, error.limit) == ("body.link_gbps", value, "a number")

@@ -18,6 +18,7 @@ Protocol = Literal["arp", "icmp", "tcp", "udp", "control", "service"]
 class StreamRequest(CaptureTarget):
     """A link, or a port of a server; when the stream ends, and which packets are wanted."""
 
+    of_query = True
     max_bytes: int = Field(default=256 * 2**20, ge=1024, le=2**30, description="Of what the kernel hands over.")
     max_secs: float = Field(default=3600.0, ge=0.1, le=3600, allow_inf_nan=False)
     packet_bytes: int = Field(default=65_535, ge=14, le=65_535, description="Kept of each packet.")
