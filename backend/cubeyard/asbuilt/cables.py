@@ -58,6 +58,8 @@ class FoundCable:
     """Where the list has it, like `line 12`."""
     written: tuple[str, str] = ("", "")
     """How the list writes each end, where that is not as the plan does."""
+    rounding_mm: int = 0
+    """How far the length may be from the cable's, because of the list's unit."""
 
     @property
     def ends(self) -> tuple[Port, Port]:
@@ -67,7 +69,8 @@ class FoundCable:
 def fits(found: FoundCable, planned: PlannedCable) -> bool:
     """Whether the found cable is as long as the planned one was ordered, as far as the list
     tells."""
-    return found.length_mm is None or abs(found.length_mm - planned.length_mm) < LENGTH_TOLERANCE_MM
+    length_mm, rounding_mm = found.length_mm, found.rounding_mm
+    return length_mm is None or abs(length_mm - planned.length_mm) < LENGTH_TOLERANCE_MM + rounding_mm
 
 
 def other(cable: PlannedCable | FoundCable, port: Port) -> Port:

@@ -75,7 +75,8 @@ class FoundList:
 
     def _cable(self, seen: SeenCable) -> FoundCable:
         a, b = (self._names.port(end) for end in (seen.a, seen.b))
-        return FoundCable(a, b, seen.length_mm, seen.where, (_written(seen.a, a), _written(seen.b, b)))
+        written = (_written(seen.a, a), _written(seen.b, b))
+        return FoundCable(a, b, seen.length_mm, seen.where, written, seen.rounding_mm)
 
     def _match(self, planned: Sequence[PlannedCable], halves: list[FoundCable]) -> None:
         names = self._names

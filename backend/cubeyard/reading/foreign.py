@@ -39,6 +39,8 @@ _PARTS: tuple[tuple[str, str, str], ...] = (
 _XML = r"(?:\s|<\?[^>]*\?>|<!--.*?-->|<!doctype\b[^>]*>)*+"
 """Before the root. Possessive (`*+`): n comments match in one way, not in 2**n."""
 _LIST = "Send a list of its connections as CSV."
+_LLDP = "Send what lldpctl -f json prints."
+_NEIGHBOURS = "Send the table without `detail`, or the output as JSON."
 _TEXTS: tuple[tuple[str, str, str], ...] = (
     (r"(?:\s*(?:#[^\n]*|(?:creator|version)\s[^\n]*)\n)*\s*graph\s*\[", "GML, which is not read", _GRAPH),
     (r"\s*\*(?:vertices|network)\b", "a network of Pajek, which is not read", _GRAPH),
@@ -58,6 +60,9 @@ _TEXTS: tuple[tuple[str, str, str], ...] = (
     (r"(?:[0-9][^\n,;]*+\n)++#[ \t]*\n", "TGF, which is not read", _GRAPH),
     (r'\s*\{\s*"ietf-network:networks"', "a network in YANG (RFC 8345), which is not read", _GRAPH),
     (r'\s*\{(?=[^\0]{0,2000}"(?:devices|links|hosts)"\s*:\s*\[)(?![^\0]{0,2000}"(?:lldp|topology)"\s*:)', "a network in JSON of another program", _GRAPH),
+    (r"(?:-+\s*)?LLDP neighbors:|lldp\.[^\s=]{1,200}=", "lldpctl's output as text", _LLDP),
+    (_XML + r"<lldp\b", "lldpctl's output in XML", _LLDP),
+    (r"(?=.{0,4000}^(?:Device ID|Chassis id)\s*:)(?=.{0,4000}\bPort id\b)", "a detailed list of neighbours", _NEIGHBOURS),
     (r"\s*@startuml\b", "a diagram of PlantUML", _LIST),
     (r"\s*lab:\s*\n(?=.*^nodes:)", "a lab of Cisco Modeling Labs", _LIST),
     (r"(?=.*^nodes:)(?=.*^links:)(?!.*^topology:)\s*[a-z_#-]", "a topology of netlab", "Send the containerlab file that it makes (clab.yml)."),

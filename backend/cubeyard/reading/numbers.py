@@ -181,6 +181,18 @@ def amount(words: str) -> str:
     return result[1] if result else ""
 
 
+def rounding_mm(words: str, unit: str) -> int:
+    """How far a length in inches, feet or yards may be from that of a metric cable: half a unit of
+    its last digit that is not 0. 0 for metric lengths."""
+    result = _LENGTH.fullmatch(plain(words))
+    named = UNITS.get(((result[2] if result else "") or unit).strip().casefold(), "m")
+    if result is None or named not in ("in", "ft", "yd"):
+        return 0
+    _, _, fraction = result[1].replace(",", ".").partition(".")
+    digits = len(fraction.rstrip("0"))
+    return round(MM_OF[named] / 2 / 10**digits)
+
+
 def length_mm(words: str, unit: str, mark: Mark | None, *, given: bool = False) -> float:
     """A length in millimetres: `3`, `3,5 m`, `3 Meters`, `10'`. `unit` is that of a bare number,
     metres if it is empty.

@@ -193,10 +193,7 @@ class Row:
         if isinstance(words, Special) and words.kind != "number":
             self.skip_cell(column, words.reason)
             return None
-        unit = (self.cell(unit_column) if unit_column else "") or table.columns.units.get(column, "")
-        unit = unit or ("m" if "metres" in table.columns.title(column) else "")
-        if isinstance(words, Special) and words.unit.casefold() in numbers.UNITS:
-            unit = words.unit
+        unit = self._unit(column, unit_column)
         mark: Mark | None = "point" if isinstance(words, Special) else table.mark
         try:
             value = numbers.length_mm(words, unit, mark, given=table.decimal is not None and mark == table.decimal)
@@ -214,6 +211,19 @@ class Row:
             self.skip_cell(column, f"The length is {words[:40]}; it must be {limit}.")
             return None
         return max(1, round(value))
+
+    def rounding_mm(self, column: str, unit_column: str | None = None) -> int:
+        """How far the length may be from the cable's, because of its unit."""
+        return numbers.rounding_mm(self.cell(column), self._unit(column, unit_column))
+
+    def _unit(self, column: str, unit_column: str | None) -> str:
+        """The unit of a length without one: that of the cell's format, its own column, or the
+        title."""
+        words, columns = self.cell(column), self.table.columns
+        if isinstance(words, Special) and words.unit.casefold() in numbers.UNITS:
+            return words.unit
+        unit = (self.cell(unit_column) if unit_column else "") or columns.units.get(column, "")
+        return unit or ("m" if "metres" in columns.title(column) else "")
 
     def skip_cell(self, column: str, reason: str) -> None:
         where = f"{self.where}, column {self.table.columns.title(column)}"

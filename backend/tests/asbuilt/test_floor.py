@@ -23,7 +23,7 @@ from cubeyard.plans.view import PlanView
 from cubeyard.reading.cables import read
 from cubeyard.reading.names import is_address
 from cubeyard.reading.problems import BadFileError
-from tests.asbuilt.lists import Json, csv_of, encoded, json0, neighbour, reports, rows_of
+from tests.asbuilt.lists import HEADER, Json, csv_of, encoded, json0, neighbour, reports, rows_of
 from tests.conftest import examples
 
 SPEC = {"family": "leaf_spine", "leaves": 2, "spines": 1, "servers_per_leaf": 2}
@@ -172,6 +172,13 @@ IN_ORDER: dict[str, Callable[[Cables], bytes]] = {
         for a, b in (entry.ends for entry in cables) for here, far in ((a, b), (b, a))
     ]).encode(),
     "invisible characters": lambda cables: spelled(cables, lambda name: f"\u200e{name[:1]}\u00ad{name[1:]}\ufeff"),
+    "whole feet": lambda cables: csv_of([[*row[:4], f"{round(float(row[4]) / 0.3048)} ft"] for row in rows_of(cables)]),
+    "inches": lambda cables: csv_of([[*row[:4], round(float(row[4]) / 0.0254, 1)] for row in rows_of(cables)], (*HEADER[:4], "Length (in)")),
+    "both directions": lambda cables: csv_of([row for a, b, c, d, length in rows_of(cables) for row in ((a, b, c, d, length), (c, d, a, b, length))]),
+    "an apostrophe before each name": lambda cables: spelled(cables, lambda name: f"'{name}"),
+    "a port in brackets": lambda cables: csv_of(
+        [[f"{a.device} [{a.name}]", f"{b.device} [{b.name}]"] for a, b in (entry.ends for entry in cables)], ("From", "To")
+    ),
     "management": lambda cables: csv_of([*rows_of(cables), ["h0-0", "ipmi", "s0-0", "mgmt0", "2"]]),
     "MAC addresses as ports": lambda cables: by_switches(cables, named=True),
     "a description of no text": lambda cables: encoded(reports(cables)).replace(b'"descr": [{"value": "P', b'"descr": [{"value": "\xff'),

@@ -77,6 +77,8 @@ def test_two_neighbours_of_an_interface_that_is_there_twice_are_both_read() -> N
     far = '"eth0": {"chassis": {"%s": {}}, "port": {"id": {"type": "ifname", "value": "p"}}}'
     text = f'{{"lldp": {{"interface": {{{far % "s0-0"}, {far % "s0-1"}}}}}}}'
     assert [cable.b.device for cable in read(text.encode(), "h00").cables] == ["s0-0", "s0-1"]
+    each = f'{{"lldp": {{"interface": {{{far % "s0-0"}}}}}}}, "h00": {{"lldp": {{"interface": {{{far % "s0-1"}}}}}}}'
+    assert [cable.b.device for cable in read(f'{{"h00": {each}}}'.encode()).cables] == ["s0-0", "s0-1"]
 
 
 def test_the_csv_of_netbox_s_list_of_cables_is_read(plan: PlanView, cables: list[PlannedCable]) -> None:
@@ -154,6 +156,7 @@ def test_lengths_have_units(written: str, millimetres: int | None) -> None:
         (b'{"lldp": {"interface": ', "line 1, column 24", "The file is not JSON"),
         (b'{"h00": 1}', "document", "no output of lldpctl"),
         (b"[1]", "[0]", "no output of lldpctl"),
+        (b'{"results": [{"a_terminations": [], "a_terminations": []}]}', "line 1, column 37", "occurs twice"),
         (b"[" * 5000, "document", "nested too deeply"),
         (b'{"host": 3, "lldp": {}}', "host", "must be text"),
         (b'{"a": {"lldp": {"interface": 7}}}', "a.lldp.interface", "must be an object"),

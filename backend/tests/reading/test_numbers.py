@@ -16,6 +16,7 @@ from cubeyard.reading.numbers import (
     length_mm,
     number,
     readings,
+    rounding_mm,
 )
 
 
@@ -100,3 +101,12 @@ def test_a_file_s_mark_does_not_make_a_length_that_no_cable_has() -> None:
             length_mm(text, "", mark)
         assert length_mm(text, "", mark, given=True) == 1_250_000
     assert length_mm("1.250", "mm", "comma") == 1250
+
+
+@pytest.mark.parametrize(
+    ("written", "unit", "rounding"),
+    [("10 ft", "", 152), ("10", "ft", 152), ("10.0", "feet", 152), ("9.8 ft", "", 15), ("118", "in", 13), ('118"', "", 13), ("3 m", "", 0), ("3", "", 0),
+     ("300 cm", "ft", 0), ("long", "ft", 0)],
+)  # fmt: skip
+def test_a_length_in_feet_may_be_that_of_a_cable_in_metres(written: str, unit: str, rounding: int) -> None:
+    assert rounding_mm(written, unit) == rounding

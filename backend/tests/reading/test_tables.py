@@ -225,6 +225,9 @@ def test_two_columns_of_one_name_are_refused() -> None:
         (b'{"data": {}, "elements": {"nodes": []}}', "graph in JSON"), (b"{\\rtf1", "RTF"),
         (b"nodedef>name VARCHAR\n", "GDF"), (b"1 leaf1\n2 web1\n#\n1 2\n", "TGF"), (b"c x\np edge 3 2\n", "DIMACS"), (b"package a.b;\n", "NED"),
         (b"Topology: ( 3 Nodes, 2 Edges )\n", "BRITE"), (b'{"ietf-network:networks": {}}', "RFC 8345"), (b'{"devices": [], "links": []}', "JSON"),
+        (b"-----\nLLDP neighbors:\n-----\nInterface: eth0\n", "lldpctl's output as text"), (b"lldp.eth0.via=LLDP\n", "lldpctl's output as text"),
+        (b'<?xml version="1.0"?>\n<lldp label="x"/>', "lldpctl's output in XML"),
+        (b"leaf1#show cdp neighbors detail\nDevice ID: s1\nInterface: Gi0/1,  Port ID (outgoing port): Gi0/2\n", "a detailed list of neighbours"),
     ],
 )  # fmt: skip
 def test_the_error_for_an_unreadable_file_names_its_format(data: bytes, what: str) -> None:

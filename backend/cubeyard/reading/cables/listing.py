@@ -46,6 +46,8 @@ class SeenCable:
     """`line 12`, or the device and port that reported."""
     attributes: Mapping[str, str] = field(default_factory=dict)
     """The rates that the list has for it."""
+    rounding_mm: int = 0
+    """How far the length may be from the cable's, because of its unit."""
 
 
 @dataclass(frozen=True, slots=True)

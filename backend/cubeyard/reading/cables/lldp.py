@@ -103,9 +103,9 @@ class _Reader:
                 self._wrong(_join(where, "host"), "The device's name must be text that is not empty.")
             else:
                 self._wrong(where, "The file does not say which device this output is from.", _SAVE_WITH_NAME)
-        elif value and all(map(_is_output, value.values())):
-            for name, output in value.items():
-                self._output(str(name).strip(), _join(where, str(name)), output)
+        elif outputs := _by_device(value):
+            for name, output in outputs:
+                self._output(name.strip(), _join(where, name), output)
         else:
             self._wrong(where, _EXPECTED, _SEND)
 
@@ -207,6 +207,12 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _is_output(value: Any) -> bool:
     return isinstance(value, dict) and (any(name in value for name in _OUTPUTS) or vendors.is_by_port(value))
+
+
+def _by_device(value: dict[str, Any]) -> list[tuple[str, Any]]:
+    """Outputs with their devices, of which one may occur twice; none for other objects."""
+    each = [(str(name), output) for name, outputs in value.items() for output in _many(outputs)]
+    return each if all(_is_output(output) for _, output in each) else []
 
 
 def _many(value: Any) -> list[Any]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
+from json import JSONDecodeError
 from typing import Any
 
+from cubeyard.kit.json_text import loads
 from cubeyard.reading import numbers
 from cubeyard.reading.cables.listing import Listing, SeenCable, SeenEnd
 from cubeyard.reading.problems import Skipped, refused
@@ -24,8 +25,8 @@ def is_netbox(data: bytes) -> bool:
 def read(data: bytes) -> Listing:
     """Raises `BadFileError` by field."""
     try:
-        document = json.loads(strict(data))
-    except json.JSONDecodeError as error:
+        document = loads(strict(data))
+    except JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
         raise refused(where, f"The file is not JSON: {error.msg}.", line=error.lineno) from None
     except RecursionError:
@@ -64,8 +65,10 @@ def _read_cable(listing: Listing, where: str, cable: Any) -> None:
         listing.planned.append(where)
     # A breakout cable has one end on one side and several on the other.
     count = max(len(a), len(b))
+    unit = _unit(cable)
+    length, rounding = _length_mm(listing, where, cable, unit), numbers.rounding_mm(str(cable.get("length")), unit)
     for entry, other in zip(a * count if len(a) == 1 else a, b * count if len(b) == 1 else b, strict=False):
-        seen = SeenCable(entry, other, _length_mm(listing, where, cable), where)
+        seen = SeenCable(entry, other, length, where, rounding_mm=rounding)
         if entry.device and other.device:
             listing.cables.append(seen)
         elif entry.known or other.known:
@@ -98,13 +101,17 @@ def _ends(listing: Listing, where: str, ends: Any) -> list[SeenEnd]:
     return result
 
 
-def _length_mm(listing: Listing, where: str, cable: dict[str, Any]) -> int | None:
-    length, unit = cable.get("length"), cable.get("length_unit")
-    unit = unit.get("value") if isinstance(unit, dict) else unit
+def _unit(cable: dict[str, Any]) -> str:
+    unit = cable.get("length_unit")
+    return str((unit.get("value") if isinstance(unit, dict) else unit) or "")
+
+
+def _length_mm(listing: Listing, where: str, cable: dict[str, Any], unit: str) -> int | None:
+    length = cable.get("length")
     if length in (None, "") or isinstance(length, bool):
         return None
     try:
-        value = numbers.length_mm(str(length), str(unit or ""), "point")
+        value = numbers.length_mm(str(length), unit, "point")
     except ValueError as error:
         listing.skipped.append(Skipped(f"{where}.length", f"{error}."))
         return None

@@ -229,7 +229,8 @@ def _read_row(
     ends = [_end(row, side, netbox=netbox, joint=joint) for side in "ab"]
     length = row.length_mm("length", "length_unit") if ports else None
     written = {title: words for title in rates if (words := _rate(row, title))}
-    cable = SeenCable(ends[0], ends[1], length, row.where, written)
+    rounding = row.rounding_mm("length", "length_unit")
+    cable = SeenCable(ends[0], ends[1], length, row.where, written, rounding)
     lacking = [
         column
         for side, end in zip("ab", ends, strict=True)
