@@ -115,6 +115,12 @@ def test_no_text_makes_the_reader_fail_otherwise(text: str | bytes) -> None:
         reading.read(text)
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+def test_a_scenario_is_read_in_any_encoding_of_unicode(encoding: str) -> None:
+    text = document.write(FLOW | {"name": "Pr\u00fcfung"})
+    assert reading.read(text.encode(encoding)).scenario == reading.read(text).scenario
+
+
 WRONG = FLOW | {"faults": [{"target": {"kind": "switch", "ratio": 3}}, {"target": {"names": [12]}}], "extra": 1}
 
 

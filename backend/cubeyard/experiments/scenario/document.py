@@ -15,6 +15,7 @@ from typing import Any
 import yaml
 
 from cubeyard.kit.errors import FieldError, ProblemError
+from cubeyard.reading.text import encoding_of
 
 Json = dict[str, Any]
 Path = tuple[str | int, ...]
@@ -75,7 +76,7 @@ def read(data: bytes | str) -> Document:
             f"The scenario has {len(raw):,} bytes.", limit=f"at most {MAX_BYTES:,} bytes", hint="Make it smaller."
         )
     try:
-        text = raw.decode("utf-8-sig")
+        text = raw.decode(encoding_of(raw)).removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         raise refused("The scenario is not text in UTF-8.", hint="Save the file as UTF-8.") from error
     builder = _Builder()
