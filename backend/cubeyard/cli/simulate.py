@@ -40,7 +40,7 @@ def simulate(
     workload: Annotated[
         str,
         typer.Option(
-            help=f"{WORKLOADS}; or a workload as JSON, with `bytes`; or a CSV or Parquet file: "
+            help=f"{WORKLOADS}; or a workload as JSON, with `bytes`; or a CSV, XLSX or Parquet file: "
             "source,destination,bytes,start_secs for flows, source,destination,weight for a matrix."
         ),
     ] = "permutation",

@@ -1,5 +1,5 @@
-"""The `--workload` option: a kind, a workload as JSON, or a CSV or Parquet file with flows or a
-traffic matrix."""
+"""The `--workload` option: a kind, a workload as JSON, or a file with flows or a traffic matrix:
+CSV, XLSX or Parquet."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from pathlib import Path
 from cubeyard.cli.common import read_json, refuse
 from cubeyard.engine import Json
 from cubeyard.kit.json_text import MAX_INTEGER
-from cubeyard.reading import numbers
+from cubeyard.reading import foreign, numbers
 from cubeyard.reading.cells import Special
 from cubeyard.reading.header import Columns, Header, key
 from cubeyard.reading.problems import TwoReadingsError, refused
-from cubeyard.reading.tables import SEPARATORS, Row, Table, table_of
-from cubeyard.reading.text import lenient
+from cubeyard.reading.tables import SEPARATORS, Row, Table, read_table, table_of
+from cubeyard.reading.text import lenient, strict
 from cubeyard.reading.units import data_unit, size_factor, time_factor
 
 _FROM = {
@@ -103,10 +103,9 @@ def read_workload(text: str) -> Json | str:
     values."""
     if text.lstrip().startswith("{"):
         return read_json(text, "--workload")
-    if text.lower().endswith((".csv", ".parquet")):
+    if Path(text).suffix:
         try:
-            is_parquet = text.lower().endswith(".parquet")
-            return _parquet(text) if is_parquet else workload_of(lenient(Path(text).read_bytes()))
+            return _of_file(text)
         except TwoReadingsError as error:
             mistake = error.mistakes[0]
             refuse(
@@ -114,11 +113,24 @@ def read_workload(text: str) -> Json | str:
             )
         except OSError as error:
             words = error.strerror or error
-            refuse(f"--workload: {text} cannot be opened: {words}. Give the path of a CSV or Parquet file.")
+            refuse(f"--workload: {text} cannot be opened: {words}. Give the path of a CSV, XLSX or Parquet file.")
         except ValueError as error:
             sentence = str(error)
             refuse(f"--workload: {text} cannot be read as flows or as a matrix: {sentence[:1].lower()}{sentence[1:]}")
     return text
+
+
+def _of_file(path: str) -> Json:
+    """Raises OSError, and ValueError for a file that has no flows."""
+    if path.lower().endswith(".parquet"):
+        return _parquet(path)
+    data = Path(path).read_bytes()
+    if path.lower().endswith(".json"):
+        return read_json(strict(data), "--workload")
+    foreign.refuse(data)
+    if data.startswith(b"PK"):
+        return _workload(read_table(data, (HEADER,), f"No row is a header of flows. {COLUMNS}"))
+    return workload_of(lenient(data))
 
 
 def _parquet(path: str) -> Json:

@@ -21,6 +21,7 @@ from cubeyard.engine import Engine
 from cubeyard.settings import Settings
 from tests.conftest import LONG_RUN
 from tests.processes import NO_DATABASE, command
+from tests.reading.books import workbook
 
 SMALL = {"family": "bcube", "n": 4, "k": 1}
 
@@ -328,11 +329,29 @@ def test_columns_mean_their_names_in_any_order_and_format(
         (tmp_path / "flows.csv").write_text(
             "\n".join([",".join(names), *(",".join(str(columns[name][i]) for name in names) for i in range(2))])
         )
-        for file in ("flows.csv", "flows.parquet"):
+        (tmp_path / "flows.txt").write_bytes((tmp_path / "flows.csv").read_bytes())
+        (tmp_path / "flows.xlsx").write_bytes(
+            workbook([names, *([columns[name][i] for name in names] for i in range(2))])
+        )
+        for file in ("flows.csv", "flows.parquet", "flows.txt", "flows.xlsx"):
             assert read_workload(str(tmp_path / file)) == {
                 "kind": "listed",
                 "flows": [(*ends, size_bytes, pytest.approx(at)) for *ends, size_bytes, at in wanted],
             }
+
+
+def test_other_files_are_named_and_json_is_a_workload(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, data, says in (
+        ("a.csv", b"\x1f\x8b\x08", "gzip"),
+        ("b.tsv", b"PAR1", "Parquet"),
+        ("c.xls", b"%PDF", "PDF"),
+    ):
+        (tmp_path / name).write_bytes(data)
+        with pytest.raises(typer.Exit):
+            read_workload(str(tmp_path / name))
+        assert says in capsys.readouterr().err
+    (tmp_path / "d.json").write_bytes('{"kind": "permutation"}'.encode("utf-16"))
+    assert read_workload(str(tmp_path / "d.json")) == {"kind": "permutation"}
 
 
 @pytest.mark.parametrize(
