@@ -12,12 +12,12 @@ from cubeyard.asbuilt import schemas
 from cubeyard.asbuilt.service import AsBuiltService
 from cubeyard.catalog.endpoints import EngineOf
 from cubeyard.kit.asgi import ANY_MEDIA_TYPE, CSV_MEDIA_TYPE, JSON_MEDIA_TYPE, XLSX_MEDIA_TYPE
-from cubeyard.kit.db import UnitOfWork
 from cubeyard.kit.errors import responses
 from cubeyard.kit.ids import Id
 from cubeyard.kit.responses import json_bytes
 from cubeyard.kit.routing import api_router
 from cubeyard.kit.text import PlainText
+from cubeyard.kit.unit_of_work import UnitOfWork
 from cubeyard.reading.cables import Listing, listed
 from cubeyard.reading.numbers import Mark
 

@@ -12,10 +12,10 @@ from cubeyard.catalog.quotes import Origin, read_rates, sent_bill
 from cubeyard.catalog.service import CatalogService
 from cubeyard.engine import Engine
 from cubeyard.kit.asgi import ANY_MEDIA_TYPE, CSV_MEDIA_TYPE, XLSX_MEDIA_TYPE
-from cubeyard.kit.db import UnitOfWork
 from cubeyard.kit.errors import field_error, responses
 from cubeyard.kit.routing import api_router
 from cubeyard.kit.text import PlainText
+from cubeyard.kit.unit_of_work import UnitOfWork
 from cubeyard.reading.numbers import Mark
 from cubeyard.reading.tables import Table
 

@@ -12,12 +12,12 @@ from cubeyard.experiments.engines import ENGINES
 from cubeyard.experiments.question import ExperimentCreate, PredictRequest, SimulateRequest
 from cubeyard.experiments.results import Prediction, Simulation
 from cubeyard.experiments.service import ExperimentService
-from cubeyard.kit.db import UnitOfWork
 from cubeyard.kit.errors import responses
 from cubeyard.kit.ids import PATTERN, Id
 from cubeyard.kit.responses import json_bytes
 from cubeyard.kit.routing import api_router
 from cubeyard.kit.text import PlainText
+from cubeyard.kit.unit_of_work import UnitOfWork
 from cubeyard.kit.waiting import while_connected
 
 MAX_REFERENCE_SERVERS = 65_536

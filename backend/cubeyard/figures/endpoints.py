@@ -10,10 +10,10 @@ from cubeyard.catalog.endpoints import EngineOf
 from cubeyard.figures import schemas
 from cubeyard.figures.catalog import FigureCatalog
 from cubeyard.figures.service import FigureService
-from cubeyard.kit.db import UnitOfWork
 from cubeyard.kit.errors import responses
 from cubeyard.kit.responses import json_value
 from cubeyard.kit.routing import api_router
+from cubeyard.kit.unit_of_work import UnitOfWork
 from cubeyard.runs.schemas import Run
 
 router = api_router("/figures", tags=["figures"])

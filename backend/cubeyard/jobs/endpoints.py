@@ -14,11 +14,12 @@ from cubeyard.jobs.models import CHUNK_BYTES
 from cubeyard.jobs.options import Options, linked
 from cubeyard.jobs.repository import JobRepository
 from cubeyard.jobs.service import JobService, at_once, described, export_tag, formats, known, written
-from cubeyard.kit.db import Database, UnitOfWork
+from cubeyard.kit.db import Database
 from cubeyard.kit.errors import responses
 from cubeyard.kit.ids import Id
 from cubeyard.kit.responses import IfNoneMatch, NotJson, disposition, download, json_bytes, matches, partial, ranged
 from cubeyard.kit.routing import api_router
+from cubeyard.kit.unit_of_work import UnitOfWork
 from cubeyard.plans.endpoints import AtRevision
 from cubeyard.plans.endpoints import Service as Plans
 from cubeyard.plans.spec import normal_spec, on_paper

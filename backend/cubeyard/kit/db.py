@@ -1,7 +1,7 @@
 """The database: one engine a process, one session and one transaction a request.
 
-SQL is written in repositories only. Services never commit: the unit of work of the request (or
-job) commits once, after success and before the response is sent.
+SQL is written in repositories only. Services never commit: the unit of work of the request
+(`unit_of_work.py`) or job commits once, after success and before the response is sent.
 """
 
 from __future__ import annotations
@@ -10,13 +10,11 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
-from typing import Annotated, Any, TypeVar
+from typing import Any, TypeVar
 
 import orjson
 import psycopg
 import structlog
-from fastapi import Depends, Request
-from fastapi.requests import HTTPConnection
 from psycopg.types.json import set_json_dumps
 from sqlalchemy import MetaData, create_engine, event, func, make_url, select, text
 from sqlalchemy.engine import URL
@@ -235,26 +233,6 @@ def psycopg_url(url: str) -> URL:
     return parsed.set(drivername="postgresql+psycopg")
 
 
-def mark_caller(session: Session, request: HTTPConnection) -> None:
-    """The session works for whom the request comes from."""
-    session.info[CALLER] = getattr(request.state, "identity", None)
-
-
-def _unit_of_work(request: Request) -> Iterator[Session]:
-    database: Database = request.app.state.database
-    try:
-        with database.session() as session:
-            mark_caller(session, request)
-            if (begin := getattr(request.state, "begin", None)) is not None:
-                begin(session)  # see `idempotency/route.py`
-            yield session
-    except DBAPIError as error:
-        full = database.full(error, "try again")
-        if full is None:
-            raise
-        raise full from error
-
-
 def is_away(error: BaseException | None) -> bool:
     """Whether the database is unreachable, or left during the request. Libraries wrap the driver's
     error."""
@@ -269,8 +247,3 @@ def is_away(error: BaseException | None) -> bool:
             return lost or str(cause.sqlstate).startswith(("08", "57P", "53300"))
         error = error.__cause__
     return False
-
-
-UnitOfWork = Annotated[Session, Depends(_unit_of_work, scope="function")]
-"""The request's transaction. `scope="function"` ends it before the response: 201 means
-committed."""

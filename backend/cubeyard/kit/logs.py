@@ -6,11 +6,11 @@ import logging
 import os
 import sys
 
-import structlog
-
 
 def configure(level: str = "info", form: str = "json") -> None:
     """Send structlog's and the standard library's records the same way."""
+    import structlog  # not before: the help of a command needs none
+
     shared: list[structlog.types.Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,

@@ -8,13 +8,13 @@ from fastapi import Depends, Header, Query
 from starlette.responses import Response
 
 from cubeyard.catalog.endpoints import EngineOf
-from cubeyard.kit.auth.who import Author
-from cubeyard.kit.db import UnitOfWork
+from cubeyard.kit.auth.who import actor
 from cubeyard.kit.errors import responses
 from cubeyard.kit.ids import Id
 from cubeyard.kit.responses import ETAG_HEADER, NOT_MODIFIED, IfNoneMatch, json_bytes, matches
 from cubeyard.kit.routing import api_router
 from cubeyard.kit.text import PlainText
+from cubeyard.kit.unit_of_work import UnitOfWork
 from cubeyard.notes import schemas
 from cubeyard.notes.service import NoteService, etag
 from cubeyard.plans.endpoints import AtRevision
@@ -30,8 +30,10 @@ Resolved = Annotated[bool | None, Query(description="Only resolved ones, or only
 Words = Annotated[PlainText, Query(max_length=200, description="Words of the text.")]
 
 
-def get_service(session: UnitOfWork, engine: EngineOf, author: Author) -> NoteService:
-    return NoteService(session, engine, author)
+def get_service(session: UnitOfWork, engine: EngineOf) -> NoteService:
+    author = actor(session)
+    assert author is not None, "a request has a caller"
+    return NoteService(session, engine, author.name)
 
 
 Service = Annotated[NoteService, Depends(get_service)]

@@ -10,12 +10,12 @@ from fastapi import Depends, Header, Path, Query, Response
 
 from cubeyard.built_plan import BuiltPlan
 from cubeyard.catalog.endpoints import EngineOf
-from cubeyard.kit.db import UnitOfWork
 from cubeyard.kit.errors import not_found, responses
 from cubeyard.kit.ids import Id
 from cubeyard.kit.responses import ETAG_HEADER, NOT_MODIFIED, IfNoneMatch, json_bytes, json_object, json_value, matches
 from cubeyard.kit.routing import api_router
 from cubeyard.kit.text import PlainText
+from cubeyard.kit.unit_of_work import UnitOfWork
 from cubeyard.plans import documents, metrics, schemas
 from cubeyard.plans.models import PlanRow, RevisionRow
 from cubeyard.plans.service import PlanService, etag, plan_fields

@@ -14,13 +14,13 @@ from cubeyard.experiments.scenario import junit
 from cubeyard.experiments.scenario.endpoints import FILE, YamlResponse, file_of
 from cubeyard.experiments.scenario.verdict import RunVerdict
 from cubeyard.kit.asgi import CSV_MEDIA_TYPE, JSON_MEDIA_TYPE
-from cubeyard.kit.db import UnitOfWork
 from cubeyard.kit.errors import ProblemError, responses
 from cubeyard.kit.ids import PATTERN, Id
 from cubeyard.kit.responses import NotJson, download, json_bytes
 from cubeyard.kit.routing import api_router
 from cubeyard.kit.sse import EventStream
 from cubeyard.kit.text import PlainText
+from cubeyard.kit.unit_of_work import UnitOfWork
 from cubeyard.runs import results, schemas, verdicts
 from cubeyard.runs.flow_times import refuse_without, tables
 from cubeyard.runs.models import RunRow

@@ -8,11 +8,11 @@ from typing import Annotated
 from fastapi import Depends, Request, Response
 
 from cubeyard.catalog.endpoints import EngineOf
-from cubeyard.kit.db import UnitOfWork
 from cubeyard.kit.errors import responses
 from cubeyard.kit.responses import NotJson
 from cubeyard.kit.routing import api_router
 from cubeyard.kit.sse import EventStream
+from cubeyard.kit.unit_of_work import UnitOfWork
 from cubeyard.search import schemas
 from cubeyard.search.example import ExampleResult, example_in
 from cubeyard.search.service import SearchService, events

@@ -8,6 +8,7 @@ time, and the set does not depend on the load of the machine.
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from typing import cast
@@ -35,6 +36,13 @@ MAY_IMPORT = {
     "figure": LIGHT | COMPUTES,
 }
 """Packages that a command may import, as well as the standard library."""
+STORES = {
+    "attr", "greenlet", "markdown_it", "mdurl", "psycopg", "psycopg_binary", "pygments", "sqlalchemy",
+    "structlog",
+}  # fmt: skip
+"""For commands that read the database: no web framework, no emulator."""
+HELP_READS = {"scenario": {"yaml"}}
+"""Packages that the help of a command imports in addition to those of the list and of plans."""
 HEAVY = {
     "alembic",
     "docker",
@@ -61,11 +69,17 @@ print(json.dumps(sorted({name.partition(".")[0] for name in sys.modules})), file
 """
 
 
-def loaded(*arguments: str) -> set[str]:
+def loaded(*arguments: str, **variables: str) -> set[str]:
     """Packages that are loaded once the command has ended."""
     command = [sys.executable, "-c", PROBE, json.dumps(arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    done = subprocess.run(command, env={**os.environ, **variables}, capture_output=True, text=True, check=True)
     return set(json.loads(done.stderr.splitlines()[-1]))
+
+
+def installed(packages: set[str]) -> set[str]:
+    """Without the standard library and extension modules that packages load."""
+    own = packages - set(sys.stdlib_module_names) - {"cython_runtime"}
+    return {name for name in own if not name.startswith("_")}
 
 
 @pytest.mark.parametrize(
@@ -83,7 +97,6 @@ def loaded(*arguments: str) -> set[str]:
                 ("topology", "--spec", SMALL),
                 ("topology", "--edges", "--spec", SMALL),
                 ("figures",),
-                *((name, "--help") for name in ("changes", "capture", "chip", "clean", "routes", "service")),
             )
         ),
     ],
@@ -93,9 +106,20 @@ def test_a_command_loads_what_it_needs_and_no_more(arguments: tuple[str, ...]) -
     packages = loaded(*arguments)
     assert packages & HEAVY == set()
     if (allowed := MAY_IMPORT.get(arguments[0])) is not None and "--help" not in arguments[1:]:
-        others = packages - set(sys.stdlib_module_names) - allowed
-        assert {name for name in others if not name.startswith("_")} == set()
+        assert installed(packages) - allowed == set()
         assert "asyncio" not in packages
+
+
+@pytest.mark.parametrize(
+    "name", [name if name == "token" else pytest.param(name, marks=pytest.mark.long) for name in SUBCOMMANDS]
+)
+def test_the_help_of_a_command_loads_what_plans_need_and_no_more(name: str) -> None:
+    allowed = LIGHT | LISTS | COMPUTES | HELP_READS.get(name, set())
+    assert installed(loaded(name, "--help")) - allowed == set()
+
+
+def test_a_command_that_reads_the_database_loads_no_web_framework(url: str) -> None:
+    assert installed(loaded("changes", DATABASE_URL=url)) - LIGHT - COMPUTES - STORES == set()
 
 
 @pytest.mark.long

@@ -20,12 +20,12 @@ from cubeyard.emulation.live.services import exchange
 from cubeyard.emulation.setup.upgrade_options import upgrades_of
 from cubeyard.experiments.checks import refused_by_field
 from cubeyard.experiments.service import ExperimentService
-from cubeyard.kit.db import UnitOfWork
 from cubeyard.kit.ear import signs
 from cubeyard.kit.errors import responses
 from cubeyard.kit.ids import Id
 from cubeyard.kit.responses import NotJson, download
 from cubeyard.kit.routing import api_router
+from cubeyard.kit.unit_of_work import UnitOfWork
 from cubeyard.settings import Settings
 
 router = api_router(tags=["emulation"])

@@ -15,13 +15,13 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from cubeyard.kit.auth.guard import COOKIE, configured_token
 from cubeyard.kit.auth.models import TokenRow
 from cubeyard.kit.auth.service import AuthService
-from cubeyard.kit.db import UnitOfWork
 from cubeyard.kit.errors import responses
 from cubeyard.kit.ids import Id
 from cubeyard.kit.models import Model
 from cubeyard.kit.root_path import public
 from cubeyard.kit.routing import api_router, page_router
 from cubeyard.kit.text import PlainText
+from cubeyard.kit.unit_of_work import UnitOfWork
 
 router = api_router("/tokens", tags=["tokens"])
 session = api_router("/session", tags=["tokens"])

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
-from fastapi import Depends
 from sqlalchemy.orm import Session
 
 from cubeyard.kit.auth.repository import AuthRepository
-from cubeyard.kit.db import CALLER, UnitOfWork
+from cubeyard.kit.db import CALLER
 
 THIS_MACHINE = "this machine"
 """Without a token: only the server's own machine can call it then."""
@@ -40,13 +39,3 @@ def actor(session: Session) -> Actor | None:
         return Actor(CONFIGURED)
     row = AuthRepository(session).token(caller.token_id)
     return Actor(row.name if row is not None else REVOKED, caller.token_id)
-
-
-def _author(session: UnitOfWork) -> str:
-    result = actor(session)
-    assert result is not None, "a request has a caller"
-    return result.name
-
-
-Author = Annotated[str, Depends(_author)]
-"""The name of the request's token, or its substitute without tokens."""

@@ -8,11 +8,11 @@ from fastapi import Query
 
 from cubeyard.kit.changes import schemas
 from cubeyard.kit.changes.service import ChangeLog
-from cubeyard.kit.db import UnitOfWork
 from cubeyard.kit.errors import responses
 from cubeyard.kit.ids import PATTERN
 from cubeyard.kit.routing import api_router
 from cubeyard.kit.text import PlainText
+from cubeyard.kit.unit_of_work import UnitOfWork
 
 router = api_router("/changes", tags=["changes"])
 

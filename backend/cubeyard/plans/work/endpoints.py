@@ -10,11 +10,11 @@ from fastapi import Depends, Path, Query, Request
 from cubeyard.catalog.endpoints import EngineOf
 from cubeyard.kit.auth.guard import configured_token
 from cubeyard.kit.auth.service import AuthService
-from cubeyard.kit.db import UnitOfWork
 from cubeyard.kit.errors import responses
 from cubeyard.kit.ids import Id
 from cubeyard.kit.routing import api_router
 from cubeyard.kit.text import PlainText
+from cubeyard.kit.unit_of_work import UnitOfWork
 from cubeyard.plans.work import schemas
 from cubeyard.plans.work.service import WorkService
 

@@ -13,12 +13,12 @@ from cubeyard.emulation.live.chips import schemas
 from cubeyard.emulation.live.chips.calls import ServerChip
 from cubeyard.emulation.live.elsewhere import live_hosts
 from cubeyard.emulation.live.service import SessionService
-from cubeyard.kit.db import mark_caller
 from cubeyard.kit.errors import responses
 from cubeyard.kit.ids import Id
 from cubeyard.kit.responses import NotJson
 from cubeyard.kit.routing import api_router
 from cubeyard.kit.sse import MEDIA_TYPE, EventStream
+from cubeyard.kit.unit_of_work import mark_caller
 
 router = api_router("/runs/{id}/servers/{name}/chip", tags=["emulation"])
 

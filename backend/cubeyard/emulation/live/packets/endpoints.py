@@ -12,12 +12,12 @@ from cubeyard.emulation.live.elsewhere import live_hosts, needs_way
 from cubeyard.emulation.live.packets import schemas
 from cubeyard.emulation.live.packets.streams import PacketStreams, Watched
 from cubeyard.emulation.live.service import SessionService
-from cubeyard.kit.db import mark_caller
 from cubeyard.kit.errors import ProblemError, responses
 from cubeyard.kit.ids import Id
 from cubeyard.kit.responses import NotJson
 from cubeyard.kit.routing import api_router
 from cubeyard.kit.sse import MEDIA_TYPE, EventStream
+from cubeyard.kit.unit_of_work import mark_caller
 
 router = api_router(tags=["emulation"])
 

@@ -25,10 +25,10 @@ from cubeyard.emulation.live.service import SessionService, TerminalPlace
 from cubeyard.emulation.live.terminal import schemas
 from cubeyard.emulation.live.terminal.session import Terminals, converse, ended
 from cubeyard.kit.auth.guard import SUBPROTOCOL
-from cubeyard.kit.db import mark_caller
 from cubeyard.kit.errors import ProblemError, responses
 from cubeyard.kit.ids import Id
 from cubeyard.kit.routing import api_router
+from cubeyard.kit.unit_of_work import mark_caller
 from cubeyard.settings import Settings
 
 router = api_router(tags=["emulation"])
