@@ -21,7 +21,8 @@ setup-test: ## the same, and what its tests need
 setup-bench: ## the same, and the programs that `make bench` compares with
 	@bin/setup bench
 
-run: setup ## serve Cubeyard with its own PostgreSQL on http://127.0.0.1:8080 (CUBEYARD_PORT sets another port)
+run: ## serve Cubeyard with its own PostgreSQL on http://127.0.0.1:8080 (CUBEYARD_PORT sets another port)
+	@bin/setup run --serve
 	@exec bin/serve --port $(CUBEYARD_PORT)
 
 test: setup-test ## run the checks and tests of each change; TEST=all runs every test, TEST=quick the fast ones, TEST="rust page" some stages (TEST=list names them)
@@ -33,7 +34,8 @@ lint: setup-test ## check formats, lints, types and the import directions betwee
 fmt: setup-test ## format every file
 	@bin/fmt
 
-wheels: setup ## put the wheels for notebooks, cubeyard and cubeyard-engine, into dist/
+wheels: ## put wheels for notebooks and servers into dist/: cubeyard, cubeyard-engine, cubeyard-programs
+	@bin/setup run --release
 	@bin/wheels
 
 docs: setup ## build the documentation site into dist/docs; `make run` serves it under /docs

@@ -7,10 +7,10 @@ from typing import Annotated
 from fastapi import Depends, Query, Request
 
 from cubeyard.kit.auth.who import Author
-from cubeyard.kit.db import UnitOfWork
 from cubeyard.kit.errors import responses
 from cubeyard.kit.ids import Id
 from cubeyard.kit.routing import api_router
+from cubeyard.kit.unit_of_work import UnitOfWork
 from cubeyard.webhooks import schemas
 from cubeyard.webhooks.hosts import Hosts
 from cubeyard.webhooks.service import WebhookService

@@ -1,5 +1,5 @@
-"""Set-up installs packages of the system only after a yes: on a terminal, or given with the
-call."""
+"""Set-up installs packages of the system only after a yes: on a terminal, or given with the call.
+`make run` serves without the programs of the emulator, which follow."""
 
 from __future__ import annotations
 
@@ -8,14 +8,18 @@ import pty
 import shutil
 import subprocess
 import sys
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from cubeyard.emulation.fabric import process
+
 ROOT = Path(__file__).resolve().parents[3]
 TOOLS = (
-    "bash", "cat", "cut", "dirname", "env", "find", "getent", "grep", "id", "mkdir", "mktemp", "printf", "readlink", "rm",
-    "sed", "sha256sum", "sort", "tail", "tr", "xargs",
+    "bash", "cat", "cut", "dirname", "env", "find", "getent", "grep", "id", "install", "mkdir", "mktemp", "printf", "readlink",
+    "renice", "rm", "sed", "sha256sum", "sleep", "sort", "tail", "tr", "xargs",
 )  # fmt: skip
 FAKES = {
     "apt-get": 'echo "$@" >>"$CALLS"',
@@ -132,3 +136,68 @@ def test_the_helper_of_root_is_not_started_without_a_yes(machine: Machine) -> No
             check=True,
         )
         assert done.stdout == f"sudo: {expected}\n"
+
+
+BUILDERS = {
+    "cc": "exit 0",
+    "npm": 'mkdir -p node_modules; [ "$1" = ci ] || mkdir -p dist',
+    "python3": f"""[ "$1 $2" = "-m venv" ] || exec {sys.executable} "$@"
+mkdir -p "$4/bin"
+for name in python uv maturin; do cp "$CALLS.$name" "$4/bin/$name"; done""",
+    "cargo": """if [ "$1" = --version ]; then echo cargo 1; exit; fi
+until [ -e "$CALLS.go" ]; do sleep 0.05; done
+mkdir -p "target/$3"; echo built >"target/$3/$7\"""",
+}
+IN_ENVIRONMENT = {
+    "python": "exit 0",
+    "uv": "exit 0",
+    "maturin": 'echo "maturin $*" >>"$CALLS"; while [ "$1" != --out ]; do shift; done; mkdir -p "$2"; touch "$2/engine.whl"',
+}
+
+
+@pytest.fixture
+def builder(machine: Machine) -> Iterator[Machine]:
+    """A machine with all tools. Its cargo waits for `calls.go`."""
+    for name in ("cp", "touch"):
+        (machine.programs / name).symlink_to(shutil.which(name) or f"/usr/bin/{name}")
+    for folder, texts in ((machine.programs, BUILDERS), (machine.calls.parent, IN_ENVIRONMENT)):
+        for name, text in texts.items():
+            file = folder / (name if folder == machine.programs else f"calls.{name}")
+            file.write_text(f"#!/bin/bash\n{text}\n")
+            file.chmod(0o755)
+    for name in ("emulator", "frontend"):
+        (machine.root / name).mkdir()
+    yield machine
+    (machine.calls.parent / "calls.go").touch()
+
+
+def test_the_server_starts_while_the_programs_are_built(builder: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    done = builder.setup("run", "--serve", "--yes")
+    assert done.returncode == 0, done.stderr
+    assert "--profile quick" in builder.calls.read_text()
+    assert " s  The engine (Rust" in done.stderr.partition("==> Set up in")[2], "the table of steps"
+    monkeypatch.setattr(process, "CHECKOUT", builder.root)
+    state, programs = builder.root / ".setup" / "programs-building", builder.root / ".setup" / "programs"
+    _until(state.exists)
+    reason, _ = process.why_missing(process.FABRIC)
+    assert reason == "The emulator's programs are being built: ready in about 1 minute."
+    assert not (programs / process.FABRIC).exists()
+    (builder.calls.parent / "calls.go").touch()
+    _until(lambda: not state.exists())
+    assert {path.name for path in programs.iterdir()} == {process.FABRIC, process.NODE}
+    assert "not found" in process.why_missing(process.FABRIC)[0]
+
+
+def test_a_release_is_built_with_all_optimisation_and_kept(builder: Machine) -> None:
+    (builder.calls.parent / "calls.go").touch()
+    assert builder.setup("run", "--release", "--yes").returncode == 0
+    assert builder.setup("run", "--yes").returncode == 0
+    assert builder.calls.read_text().count("maturin build") == 1
+    assert "--profile release" in builder.calls.read_text()
+
+
+def _until(fulfilled: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not fulfilled():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)

@@ -18,7 +18,7 @@ from cubeyard.emulation.deploy.docker_disk import free_space
 from cubeyard.emulation.deploy.docker_engine import address, connect, engine_version, explained
 from cubeyard.emulation.deploy.names import BESIDE, MARK, MEMORY_BYTES, PLACE, PROCESSES, RUN, SERVER, container_name
 from cubeyard.emulation.fabric.client import FabricGoneError
-from cubeyard.emulation.fabric.process import NODE, program
+from cubeyard.emulation.fabric.process import NODE, program, why_missing
 from cubeyard.emulation.setup.user_images import Beside
 from cubeyard.kit.errors import ProblemError
 from cubeyard.settings import Settings
@@ -73,7 +73,7 @@ class DockerContainers:
         """The image with one static binary and nothing else, which is built here."""
         binary = program(self._settings, NODE)
         if binary is None:
-            raise ProblemError(503, "no-node", f"There is no {NODE} on this machine. `make setup` builds it.")
+            raise ProblemError(503, "no-node", " ".join(why_missing(NODE)))
         with explained():
             return images.ensure(self.api, binary)
 

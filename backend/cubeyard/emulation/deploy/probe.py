@@ -20,7 +20,7 @@ from cubeyard.emulation.fabric.client import FabricClient, FabricError, FabricGo
 from cubeyard.emulation.fabric.fabrics import on_every
 from cubeyard.emulation.fabric.hosts import Host, Hosts
 from cubeyard.emulation.fabric.place import Place
-from cubeyard.emulation.fabric.process import FABRIC, NODE, by_hand, probe_kernel, program
+from cubeyard.emulation.fabric.process import FABRIC, NODE, by_hand, probe_kernel, program, why_missing
 from cubeyard.emulation.fabric.rights import lacking_rights
 from cubeyard.emulation.faults.impossible import NEEDS, Kinds, refuse_missing
 from cubeyard.emulation.setup.estimate import KEPT_BYTES, SERVER_BYTES, memory_free_bytes, most_servers
@@ -288,13 +288,9 @@ def _look(settings: Settings, hosts: Sequence[Host], number: int, works: bool) -
 
 def _binaries(settings: Settings) -> Capability:
     missing = [name for name in (FABRIC, NODE) if program(settings, name) is None]
+    reason, fix = why_missing(*missing) if missing else ("Found.", "")
     return Capability(
-        name="programs",
-        title="The emulator's programs",
-        available=not missing,
-        reason=f"{' and '.join(missing)} not found." if missing else "Found.",
-        fix="Build them: `make setup`." if missing else "",
-        needed=True,
+        name="programs", title="The emulator's programs", available=not missing, reason=reason, fix=fix, needed=True
     )
 
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -30,19 +31,37 @@ BEGIN_SECS = 2.0
 """Time between locking its place and its first answer, on a busy machine."""
 STOP_SECS = 20.0
 FABRIC, NODE = "cubeyard-fabric", "cubeyard-node"
+CHECKOUT = Path(__file__).resolve().parents[4]
 
 
 def program(settings: Settings, name: str) -> Path | None:
-    """Path of a static binary: in the folder of the settings, where `bin/setup` puts it, or on
-    PATH."""
+    """Where a static binary is: in the folder of the settings, where `bin/setup` or the wheel
+    cubeyard-programs puts it, or on PATH."""
     folders = [settings.programs_dir] if settings.programs_dir is not None else []
-    checkout = Path(__file__).resolve().parents[4]
-    folders += [checkout / ".setup" / "programs", Path(sys.prefix) / "bin"]
+    folders += [CHECKOUT / ".setup" / "programs", Path(sys.prefix) / "bin"]
     for folder in folders:
         if (result := folder / name).is_file() and os.access(result, os.X_OK):
             return result
     result = shutil.which(name)
     return Path(result) if result else None
+
+
+def why_missing(*names: str) -> tuple[str, str]:
+    """Why there is no such static binary, and the fix."""
+    if (minutes := _minutes_of_build(CHECKOUT / ".setup" / "programs-building")) is not None:
+        unit = "minute" if minutes == 1 else "minutes"
+        return f"The emulator's programs are being built: ready in about {minutes} {unit}.", "Wait for them."
+    return f"{' and '.join(names)} not found.", "Build them with `make setup`, or install the wheel cubeyard-programs."
+
+
+def _minutes_of_build(state: Path) -> int | None:
+    """The minutes left of a build in the background, from what `bin/setup` writes; None if none
+    runs."""
+    try:
+        process, end = map(int, state.read_text().split())
+    except (OSError, ValueError):
+        return None
+    return max(1, ceil((end - time.time()) / 60)) if Path(f"/proc/{process}").exists() else None
 
 
 class FabricProcess:
@@ -72,7 +91,7 @@ class FabricProcess:
             raise FabricHungError(why)
         binary = program(self._settings, FABRIC)
         if binary is None:
-            raise FabricGoneError(f"There is no {FABRIC} on this machine. `make setup` builds it.")
+            raise FabricGoneError(" ".join(why_missing(FABRIC)))
         self.place.make()
         by_sudo = os.geteuid() != 0
         if not by_sudo and (why := lacking_rights()):
