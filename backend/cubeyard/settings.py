@@ -133,12 +133,20 @@ def has_data(home: Path) -> bool:
     return (home / "postgres" / "data").is_dir()
 
 
+def files_of_server(name: str, in_checkout: str) -> Path:
+    """A folder that the server needs in addition to this package: packed into the wheel by
+    `bin/wheels`, otherwise in the checkout."""
+    package = Path(__file__).resolve().parent
+    packed = package.with_name("cubeyard_files") / name
+    return packed if packed.is_dir() else package.parents[1] / in_checkout
+
+
 def _default_frontend() -> Path:
-    return Path(__file__).resolve().parents[2] / "frontend" / "dist"
+    return files_of_server("page", "frontend/dist")
 
 
 def _default_docs() -> Path:
-    return Path(__file__).resolve().parents[2] / "dist" / "docs"
+    return files_of_server("docs", "dist/docs")
 
 
 def _secrets(folder: Path) -> list[Path]:
@@ -213,8 +221,8 @@ class Settings(BaseModel):
     """Whether to start it with sudo where this process is not root. sudo is never let ask for a
     password."""
     programs_dir: Path | None = None
-    """Where cubeyard-fabric and cubeyard-node are, beside the places where `make setup` puts
-    them."""
+    """The folder of cubeyard-fabric and cubeyard-node. By default they are searched where `make
+    setup` and the wheel cubeyard-programs put them, and on PATH."""
 
     hosts: tuple[EmulationHost, ...] = ()
     """The machines that emulations are spread over: a JSON list, or the path of a file that holds

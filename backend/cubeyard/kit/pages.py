@@ -18,7 +18,7 @@ from cubeyard.kit.responses import matches
 from cubeyard.kit.root_path import public
 
 NOT_BUILT = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Cubeyard</title>
-<p>The page is not built here. Run <code>make build</code>, or use the API: <a href="./api/v1/openapi.json">its description</a>.</p></html>"""
+<p>The page is not built here. Run <code>make setup</code> in the checkout, or use the API: <a href="./api/v1/openapi.json">its description</a>.</p></html>"""
 DOCS_NOT_BUILT = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Cubeyard documentation</title>
 <p>The documentation is not built here. Run <code>make docs</code> in the checkout, or read its folder <code>docs</code>.</p></html>"""
 DOCS_NOT_FOUND = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Cubeyard documentation</title>

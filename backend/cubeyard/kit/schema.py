@@ -1,4 +1,4 @@
-"""The revision of the database's tables, and the migrations that lie beside the program.
+"""The revision of the database's tables, and the migrations.
 
 Several programs use a database: only `cubeyard db upgrade` migrates it, and the server whose own it
 is (embedded). All other programs compare revisions, and refuse to start if they differ. Alembic is
@@ -11,7 +11,6 @@ import re
 import time
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from psycopg.errors import LockNotAvailable
@@ -20,13 +19,14 @@ from sqlalchemy.exc import OperationalError
 
 from cubeyard.kit import roles
 from cubeyard.kit.errors import ProblemError
+from cubeyard.settings import files_of_server
 
 if TYPE_CHECKING:
     from alembic.config import Config
 
     from cubeyard.kit.db import Database
 
-MIGRATIONS = Path(__file__).resolve().parents[3] / "migrations"
+MIGRATIONS = files_of_server("migrations", "migrations")
 UPGRADE_LOCK = 0x43756265_0000
 """A number for PostgreSQL's advisory locks: one process migrates at a time."""
 LOCK_SECS, LOCK_TRIES, LOCK_PAUSE_SECS = 2, 15, 1.0
