@@ -261,22 +261,41 @@ def test_type_checkers_see_every_familys_parameters() -> None:
     }
 
 
+SCRIPT = """from cubeyard import Topology, predict, sweep
+network: Topology = Topology.bcube(8, k=3, servers=2048)
+built = network.plan("paper-2009", name="Paper container")
+metres: float = built.summary.cable_metres
+rows: list[dict[str, object]] = built.cables().to_dicts()
+throughput: float | None = predict(built, failures={"switches": 0.1}).abt_gbps
+points: list[object] = list(sweep(network, failures={"switches": [0, 0.1]}, seeds=5).points)
+Topology.bcube(n="8", k=3)
+Topology.nope(1)
+network.predict(link_gbps="x")
+"""
+WRONG = {8, 9, 10}
+"""Lines of the script."""
+
+
+def _mistakes(checker: str, *options: str, at: Path, pattern: str) -> set[int]:
+    command = [str(Path(sys.executable).with_name(checker)), *options, str(at)]
+    variables = {**os.environ, "MYPYPATH": str(ROOT / "backend")}
+    done = subprocess.run(command, env=variables, capture_output=True, text=True, check=False, cwd=ROOT / "backend")
+    return {int(line) for line in re.findall(pattern, done.stdout, re.MULTILINE)}
+
+
 @pytest.mark.long
-def test_a_type_checker_refuses_text_for_a_number_and_an_unknown_family(tmp_path: Path) -> None:
-    wrong = tmp_path / "wrong.py"
-    lines = (
-        "from cubeyard import Topology",
-        'Topology.bcube(n="8", k=3)',
-        "Topology.nope(1)",
-        "Topology.bcube(8, 3)",
-        'Topology.bcube(8, 3).predict(link_gbps="x")',
+def test_type_checkers_find_the_mistakes_of_a_script_and_nothing_else(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    options = (
+        f"--python-executable={sys.executable}",
+        f"--cache-dir={tmp_path}",
+        "--strict",
+        "--follow-imports=silent",
     )
-    wrong.write_text("\n".join(lines))
-    checker = Path(sys.executable).with_name("basedpyright")
-    command = [str(checker), "--pythonpath", sys.executable, "--level", "error", "--outputjson", str(wrong)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT / "backend")
-    errors = json.loads(done.stdout)["generalDiagnostics"]
-    assert {item["range"]["start"]["line"] for item in errors} == {1, 2, 4}
+    assert _mistakes("mypy", *options, at=script, pattern=r"^.*script\.py:(\d+): error") == WRONG
+    options = ("--pythonpath", sys.executable, "--level", "error")
+    assert _mistakes("basedpyright", *options, at=script, pattern=r"script\.py:(\d+):\d+ - error") == WRONG
 
 
 def test_ctrl_c_ends_a_computation_and_leaves_no_thread() -> None:
