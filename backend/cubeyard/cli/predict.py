@@ -42,8 +42,8 @@ def predict(
     fault: Annotated[
         list[str] | None,
         typer.Option(
-            help="Faults, as `emulate` takes them: KIND=TARGET@FROM-UNTIL with down, link-rate or link-loss, "
-            "like 'link-rate:10M=00/<0,0>' or 'link-loss:5%=10% of links'; or a fault as JSON. Can be repeated."
+            help="Faults, as `emulate` takes them: KIND=TARGET@FROM-UNTIL, like 'cable-pulled=00/<0,0>', "
+            "'link-rate:10M=00/<0,0>' or 'link-loss:5%=10% of links'; or a fault as JSON. Can be repeated."
         ),
     ] = None,
     link_gbps: Annotated[float | None, typer.Option(help="The rate of every link, instead of the plan's.")] = None,

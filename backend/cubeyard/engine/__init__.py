@@ -25,7 +25,7 @@ from cubeyard.engine.emulation import Emulations
 from cubeyard.engine.figures import Figures
 from cubeyard.engine.life import Lives
 from cubeyard.engine.plans import Plans
-from cubeyard.engine.predict import Predictions, computing_engines, fault_kinds
+from cubeyard.engine.predict import Predictions, computing_engines, fault_from_text, fault_kinds
 from cubeyard.engine.search import Searches
 from cubeyard.engine.services import Services
 
@@ -42,6 +42,7 @@ __all__ = [
     "chip_model",
     "computing_engines",
     "content_hash",
+    "fault_from_text",
     "fault_kinds",
     "finding",
 ]

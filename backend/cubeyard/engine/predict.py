@@ -97,3 +97,9 @@ def computing_engines() -> list[Json]:
 def fault_kinds() -> list[Json]:
     """`Engine.fault_kinds`, for the types of requests, which exist before an engine does."""
     return orjson.loads(binding().fault_kinds())
+
+
+def fault_from_text(text: str) -> Json:
+    """A fault of `KIND[:AMOUNT]=TARGET[@FROM[-UNTIL][~PERIOD]]`. Raises PlanRejectedError."""
+    with calling():
+        return orjson.loads(binding().fault_from_text(text))

@@ -44,7 +44,15 @@ class Kind:
     """The effect on the process of a server."""
     stands_for: dict[Target, str] | None
     """For a general kind: the exact kind for each target."""
+    process_only: bool
+    """It changes nothing but the process: where servers are containers, the Docker engine alone
+    injects it."""
+    needs: str | None
+    """The queueing discipline of the kernel that injecting it needs, as the fabric's probe names
+    it."""
     parameters: tuple[Parameter, ...]
+    optional: tuple[Parameter, ...]
+    """Numbers that it may have."""
 
     def exact(self, target: Target) -> str:
         """The name of the kind that hits such a target."""
@@ -57,8 +65,10 @@ class Kind:
 
 
 def _read(document: Json) -> Kind:
-    parameters = tuple(Parameter(**parameter) for parameter in document["parameters"])
-    return Kind(**{**document, "parameters": parameters})
+    numbers = {
+        name: tuple(Parameter(**parameter) for parameter in document[name]) for name in ("parameters", "optional")
+    }
+    return Kind(**{**document, **numbers})
 
 
 KINDS: dict[str, Kind] = {document["name"]: _read(document) for document in fault_kinds()}
@@ -66,7 +76,9 @@ KINDS: dict[str, Kind] = {document["name"]: _read(document) for document in faul
 PARAMETERS: dict[str, Parameter] = {
     parameter.name: parameter for kind in KINDS.values() for parameter in kind.parameters
 }
-"""Every parameter by name."""
+"""Every needed parameter by name."""
+OPTIONAL: dict[str, Parameter] = {parameter.name: parameter for kind in KINDS.values() for parameter in kind.optional}
+"""Every optional parameter by name."""
 
 
 def _known(name: str) -> str:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, ConfigDict, Field, ValidationInfo, create_model, field_validator
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, ValidationInfo, create_model, field_validator
 
-from cubeyard.experiments.fault_kinds import KINDS, PARAMETERS, KindName, Parameter
+from cubeyard.experiments.fault_kinds import KINDS, OPTIONAL, PARAMETERS, KindName, Parameter
+from cubeyard.experiments.fault_text import fault_of
 from cubeyard.kit.text import PlainText
 from cubeyard.plans.schemas import Request
 from cubeyard.reading.units import without_noise
@@ -62,6 +63,9 @@ _WithParameters = create_model(
 )
 
 
+PERIOD = OPTIONAL["flap_secs"]
+
+
 class Fault(_WithParameters):
     """Target, kind and time of a fault, and the parameter of its kind. Predictions support some
     kinds, emulations all of them."""
@@ -69,8 +73,8 @@ class Fault(_WithParameters):
     flap_secs: float | None = Field(
         default=None,
         exclude_if=_is_none,
-        ge=0.2,
-        le=3600,
+        ge=PERIOD.minimum,
+        le=PERIOD.maximum,
         description="On and off, for this long each, until `until_secs`.",
     )
 
@@ -106,3 +110,18 @@ class FaultRequest(_Bounded):
         if not needed and value is not None:
             raise ValueError(f"{info.field_name} says nothing about a fault of kind {kind}; leave it out")
         return value
+
+
+def _of_text(value: Any) -> Any:
+    return fault_of(value) if isinstance(value, str) else value
+
+
+FaultRequests = Annotated[
+    list[Annotated[FaultRequest, BeforeValidator(_of_text, json_schema_input_type=FaultRequest | str)]],
+    Field(
+        max_length=200,
+        description="Each as an object, or as text: KIND[:AMOUNT]=TARGET[@FROM[-UNTIL][~PERIOD]].",
+        examples=[["cable-pulled=00/<0,0>@3-6", {"kind": "down", "target": {"selector": "10% of links"}}]],
+    ),
+]
+"""The faults of a request. Raises a 422 by field."""

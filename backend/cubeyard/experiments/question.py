@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, field_v
 from cubeyard.experiments.emulation import Emulation
 from cubeyard.experiments.engines import DEFAULT, EMULATION, ENGINES, EngineName
 from cubeyard.experiments.fault_schedules import FaultSchedules
-from cubeyard.experiments.faults import FailureKind, FaultRequest, Ratio
+from cubeyard.experiments.faults import FailureKind, FaultRequests, Ratio
 from cubeyard.experiments.hypotheses import METRICS, Hypotheses
 from cubeyard.experiments.short import MAX_SEED
 from cubeyard.kit.ids import PATTERN
@@ -162,7 +162,7 @@ class Question(Answering):
 
     plan: Annotated[PlanReference | Spec, Field(union_mode="left_to_right")]
     workload: Workload
-    faults: list[FaultRequest] = Field(default=[], max_length=200)
+    faults: FaultRequests = Field(default=[])
 
     @model_validator(mode="after")
     def _by_engine(self) -> Question:

@@ -1,8 +1,8 @@
 """Rates, sizes, times and shares as people write them: a number with a unit. Bits and bytes are two
 units, and a rate in bytes is refused: as often as not its author means bits. [ours]
 
-The search reads the rates of its constraints by the same rules
-(`emulator/crates/search/src/metric.rs`); both are tested with `search/tests/rates.json`.
+The engine reads amounts of faults, and rates of a search's constraints, by the same rules
+(`emulator/crates/topology/src/amount.rs`); both are tested with `topology/tests/rates.json`.
 """
 
 from __future__ import annotations

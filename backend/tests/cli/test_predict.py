@@ -13,7 +13,6 @@ import typer
 from cubeyard.cli.faults import read_fault
 from cubeyard.cli.workload import workload_of
 from cubeyard.experiments.fault_kinds import KINDS
-from cubeyard.experiments.fault_text import EXAMPLES
 from cubeyard.reports.session import AMOUNTS
 from tests.conftest import PAPER
 from tests.processes import NO_DATABASE, command
@@ -85,7 +84,9 @@ def test_a_matrix_comes_from_a_csv_file(tmp_path: Path) -> None:
         (("--fail", "switches=2"), b"switches=0.1"),
         (("--fail", "some of them"), b"selector"),
         (("--fault", "link-rate=00/<0,0>"), b"link-rate:10M=00/<0,0>"),
-        (("--fault", "cable-pulled=00/<0,0>"), b"link-loss"),
+        (("--fault", "link-delay:1ms=00/<0,0>"), b"link-loss"),
+        (("--fault", "server-off=00/<0,0>"), b"affects no server"),
+        (("--fault", "down=00@0~1"), b"Only an emulation repeats"),
         (("--link-gbps", "0"), b"link_gbps is 0; it must be above 0 and at most 1000000."),
         (("--link-gbps", "nan"), b"--link-gbps is nan. Give a finite number."),
         (("--flow-gigabits", "inf"), b"--flow-gigabits is inf."),
@@ -162,11 +163,12 @@ def test_text_that_is_no_fault_is_refused_with_an_example(
 
 
 def test_every_amount_of_a_fault_can_be_written_and_is_reported() -> None:
-    """A parameter in a new unit is added to `units.py`, `EXAMPLES` and `AMOUNTS`."""
+    """A parameter in a new unit is added to `amount.rs` of the engine and to `AMOUNTS`."""
+    examples = {"bit/s": "10M", "": "5%", "s": "20ms"}
     for kind in KINDS.values():
-        for parameter in kind.parameters[:1]:
-            example = EXAMPLES[parameter.unit]
-            fault = read_fault(f"{kind.name}:{example}=00/<0,0>")
+        amounts = ",".join(examples[parameter.unit] for parameter in kind.parameters)
+        fault = read_fault(f"{kind.name}{':' if amounts else ''}{amounts}=00/<0,0>")
+        for parameter in kind.parameters:
             assert parameter.minimum <= fault[parameter.name] <= parameter.maximum, kind.name
             assert AMOUNTS[parameter.unit](fault[parameter.name]), kind.name
 

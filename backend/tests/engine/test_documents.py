@@ -19,7 +19,8 @@ def test_fault_kinds_agree_with_what_predictions_take(engine: Engine) -> None:
     assert len(set(names)) == len(names)
     for kind in engine.fault_kinds:
         values = {parameter["name"]: parameter["default"] for parameter in kind["parameters"]}
-        target = {"names": ["00/<0,0>"]}
+        name = {"server": "00", "switch": "<0,0>", "link": "00/<0,0>", "any": "00"}[kind["target"]]
+        target = {"names": [name]}
         experiment = {
             "workload": {"kind": "all-to-all"},
             "faults": [{"kind": kind["name"], "target": target, **values}],

@@ -138,7 +138,7 @@ def test_what_cannot_be_asked_is_refused_by_field(client: TestClient) -> None:
         assert any(error["field"].startswith(where) for error in answer.json()["errors"]), answer.json()["errors"]
 
 
-@pytest.mark.parametrize("kind", ["link-delay", "cable-pulled"])
+@pytest.mark.parametrize("kind", ["link-delay", "server-frozen"])
 def test_what_only_packets_know_names_the_kinds_that_predictions_know(client: TestClient, kind: str) -> None:
     more = {"delay_secs": 0.1} if kind == "link-delay" else {}
     request = {"plan": SMALL, "workload": ALL_TO_ALL, "faults": [{"target": LINK, "kind": kind, **more}]}
@@ -146,7 +146,24 @@ def test_what_only_packets_know_names_the_kinds_that_predictions_know(client: Te
         answer = client.post(path, json=request)
         assert answer.status_code == 422
         assert f"faults.0.kind: {kind} needs engine" in answer.json()["detail"]
-        assert "down, link-rate, link-loss" in answer.json()["detail"]
+        assert "port-down, link-rate, link-loss, server-killed" in answer.json()["detail"]
+
+
+def test_a_fault_of_a_request_can_be_text(client: TestClient) -> None:
+    lossy = {"kind": "link-loss", "target": LINK, "loss_ratio": 0.05, "at_secs": 1, "until_secs": 2}
+    pulled = {"kind": "cable-pulled", "target": LINK}
+    texts = ["link-loss:5%=00/<0,0>@1-2", "cable-pulled=00/<0,0>"]
+    request = {"plan": SMALL, "workload": ALL_TO_ALL}
+    hashes = {
+        client.post(f"{EXPERIMENTS}/estimate", json=request | {"faults": faults}).json()["content_hash"]
+        for faults in ([lossy, pulled], texts, [lossy, texts[1]])
+    }
+    assert len(hashes) == 1
+    refused = client.post(f"{EXPERIMENTS}/estimate", json=request | {"faults": [pulled, "link-loss=00/<0,0>"]})
+    assert refused.status_code == 422
+    (error,) = refused.json()["errors"]
+    assert error["field"].startswith("body.faults.1")
+    assert "link-loss:5%=00/<0,0>" in error["message"]
 
 
 def test_links_that_carry_less_are_predicted_and_kept(client: TestClient) -> None:

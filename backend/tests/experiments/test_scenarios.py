@@ -157,6 +157,14 @@ def test_what_is_wrong_is_told_by_path_and_line(text: str, line: int | None, fie
     assert told in f"{first.message} {first.hint}"
 
 
+def test_a_fault_can_be_text() -> None:
+    lossy = {"kind": "link-loss", "target": {"names": ["00/<0,0>"]}, "loss_ratio": 0.05}
+    first, second = (
+        reading.read(document.write(FLOW | {"faults": [fault]})) for fault in ("link-loss:5%=00/<0,0>", lossy)
+    )
+    assert first.scenario.document() == second.scenario.document()
+
+
 def test_every_example_is_valid_and_fits_the_schema() -> None:
     result = {
         path.name: reading.read(path.read_bytes(), lambda _: {"topology": SMALL}) for path in EXAMPLES.glob("*.yaml")

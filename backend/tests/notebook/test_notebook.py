@@ -82,8 +82,8 @@ MISTAKES: dict[str, tuple[Callable[[], object], str, object, str]] = {
     ),
     "kind of fault": (
         lambda: predict(SMALL, failures="cable-eaten=00/<0,0>"),
-        "failures.0.kind",
-        "cable-eaten",
+        "failures",
+        "cable-eaten=00/<0,0>",
         "link-rate",
     ),
     "seeds": (lambda: predict(SMALL, seeds=0), "seeds", 0, "1 to 1000"),

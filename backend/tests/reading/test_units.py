@@ -20,7 +20,7 @@ from cubeyard.reading.units import NoAmountError, amount
 from cubeyard.topologies.rates import Rates
 
 RATES: dict[str, float | None] = json.loads(
-    (Path(__file__).parents[3] / "emulator/crates/search/tests/rates.json").read_bytes()
+    (Path(__file__).parents[3] / "emulator/crates/topology/tests/rates.json").read_bytes()
 )
 """Bits per second of each unit, null for other units; the search is tested with the
 same."""

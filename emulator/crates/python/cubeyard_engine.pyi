@@ -42,6 +42,7 @@ __all__ = [
     "estimate_json",
     "failure_rates",
     "families_json",
+    "fault_from_text",
     "fault_kinds",
     "fault_targets",
     "figure",
@@ -190,9 +191,9 @@ class Plan:
         """The IPv4 address of each device."""
 
     def networks_json(self) -> str:
-        """The networks of those addresses:
-        `{servers, switches, gateways: {network: address}, dns, domain}`; a network without devices
-        is null."""
+        """The networks of those addresses as JSON:
+        `{"servers", "switches", "gateways": {network: address}, "dns", "domain"}`; a network
+        without devices is null."""
 
     def device_json(self, name: str) -> str | None:
         """A device with every port, its cable, and where the far end is, as JSON; `None` for an
@@ -342,6 +343,9 @@ def failure_rates() -> str:
 def families_json() -> str:
     """Families and their parameters as JSON:
     `[{family, title, summary, source, parameters, example}]`."""
+
+def fault_from_text(text: str) -> str:
+    """A fault in its text form, like `cable-pulled=00/<0,0>@3-6`, as JSON."""
 
 def fault_kinds() -> str:
     """The kinds of fault as JSON:

@@ -4650,9 +4650,19 @@ export interface components {
             workload: components["schemas"]["Workload"];
             /**
              * Faults
+             * @description Each as an object, or as text: KIND[:AMOUNT]=TARGET[@FROM[-UNTIL][~PERIOD]].
              * @default []
+             * @example [
+             *       "cable-pulled=00/<0,0>@3-6",
+             *       {
+             *         "kind": "down",
+             *         "target": {
+             *           "selector": "10% of links"
+             *         }
+             *       }
+             *     ]
              */
-            faults: components["schemas"]["FaultRequest"][];
+            faults: (components["schemas"]["FaultRequest"] | string)[];
             /**
              * Name
              * @description Made from the plan and the workload if left out.
@@ -7503,9 +7513,19 @@ export interface components {
             workload: components["schemas"]["Workload"];
             /**
              * Faults
+             * @description Each as an object, or as text: KIND[:AMOUNT]=TARGET[@FROM[-UNTIL][~PERIOD]].
              * @default []
+             * @example [
+             *       "cable-pulled=00/<0,0>@3-6",
+             *       {
+             *         "kind": "down",
+             *         "target": {
+             *           "selector": "10% of links"
+             *         }
+             *       }
+             *     ]
              */
-            faults: components["schemas"]["FaultRequest"][];
+            faults: (components["schemas"]["FaultRequest"] | string)[];
             /**
              * Seed
              * @default 7
@@ -8875,9 +8895,19 @@ export interface components {
             workload: components["schemas"]["Workload"];
             /**
              * Faults
+             * @description Each as an object, or as text: KIND[:AMOUNT]=TARGET[@FROM[-UNTIL][~PERIOD]].
              * @default []
+             * @example [
+             *       "cable-pulled=00/<0,0>@3-6",
+             *       {
+             *         "kind": "down",
+             *         "target": {
+             *           "selector": "10% of links"
+             *         }
+             *       }
+             *     ]
              */
-            faults: components["schemas"]["FaultRequest"][];
+            faults: (components["schemas"]["FaultRequest"] | string)[];
             /**
              * Seed
              * @default 7

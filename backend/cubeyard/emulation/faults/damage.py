@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cubeyard.emulation.faults.faults import Fault, Strike
-from cubeyard.experiments.fault_kinds import KINDS
+from cubeyard.experiments.fault_kinds import KINDS, PARAMETERS
 
 Json = dict[str, Any]
 
@@ -29,7 +29,7 @@ class Degraded:
 
     def scaled(self, scale: float) -> dict[str, float]:
         """Its parameters for links that are `scale` times slower."""
-        return {name: value / scale if name == "rate_bits_per_sec" else value for name, value in self.parameters}
+        return {name: value / scale if PARAMETERS[name].unit == "bit/s" else value for name, value in self.parameters}
 
     def document(self) -> Json:
         return {"link": self.link, "kind": self.kind, **dict(self.parameters)}

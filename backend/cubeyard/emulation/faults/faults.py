@@ -30,7 +30,7 @@ class Strike:
     id: str
     kind: str
     target: Json
-    """`{server}`, `{switch}`, `{link}` or `{port: [server, port]}`, by id."""
+    """`{server}`, `{switch}` or `{link}`, by id."""
     name: str
     """The name of the device or link."""
     parameters: Json
@@ -133,16 +133,11 @@ def _strikes(network: Network, id_: str, kind: str, asked: Json, hit: Json, wher
         "switch": [node for node in hit["nodes"] if node in network.switches],
         "link": [link for link in hit["links"] if link in links],
     }
-    parameters = _parameters(kind, asked, where)
+    parameters = {parameter.name: asked[parameter.name] for parameter in KINDS[kind].parameters}
     matches: list[tuple[Target, int]] = [(target, item) for target in KINDS[kind].targets for item in by_target[target]]
     for count, (target, entry) in enumerate(matches):
-        exact = KINDS[kind].exact(target)
-        if target != "link":
-            yield Strike(f"{id_}.{count}", exact, {target: entry}, network.name_of[entry], parameters)
-        else:
-            ports = [end for end in (links[entry].a, links[entry].b) if end[0] in network.servers]
-            at = {"port": list(ports[0])} if exact == "port-down" and ports else {"link": entry}
-            yield Strike(f"{id_}.{count}", exact, at, network.link_name(links[entry]), parameters)
+        name = network.link_name(links[entry]) if target == "link" else network.name_of[entry]
+        yield Strike(f"{id_}.{count}", KINDS[kind].exact(target), {target: entry}, name, parameters)
     wanted = asked["target"]
     if not matches and not hit["nodes"] and not hit["links"]:
         count = {"server": len(network.servers), "switch": len(network.switches), "link": len(network.links)}
@@ -178,21 +173,6 @@ def _words_of(target: Json) -> str:
         return ", ".join(names)
     kind = target.get("kind", "rack")
     return target.get("selector") or f"{target.get('ratio', 0) * 100:g}% of {NOUNS.get(kind, 'racks')}"
-
-
-def _parameters(kind: str, asked: Json, where: str) -> Json:
-    result = {}
-    for parameter in KINDS[kind].parameters:
-        value = asked.get(parameter.name)
-        if value is None:
-            raise field_error(
-                f"{where}.{parameter.name}",
-                None,
-                f"{kind} needs {parameter.name}.",
-                hint=f"Give {parameter.name} beside the kind.",
-            )
-        result[parameter.name] = value
-    return result
 
 
 @dataclass(order=True)

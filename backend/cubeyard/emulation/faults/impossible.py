@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from cubeyard.experiments.fault_kinds import KINDS
 from cubeyard.kit.errors import field_error
 
 Json = dict[str, Any]
 Kinds = Iterable[tuple[str, str]]
 """Fields of a request, each with the kind of fault in it."""
 
-NEEDS = {"link-delay": "netem"}
-"""By kind of fault: the kernel feature that it needs in addition, as the fabric's probe names
-it."""
+NEEDS = {name: kind.needs for name, kind in KINDS.items() if kind.needs}
+"""By kind: its need of the kernel that other runs do not have, as the fabric's probe names it."""
 
 
 def kinds_of(document: Json) -> Kinds:

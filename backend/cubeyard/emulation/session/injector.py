@@ -16,10 +16,6 @@ from cubeyard.kit.errors import ProblemError
 
 Json = dict[str, Any]
 
-BY_DOCKER = frozenset({"server-killed", "server-frozen"})
-"""Kinds that only affect a server's process. If servers are containers, the Docker engine carries
-them out."""
-
 
 class Injector:
     """Tracks the active faults."""
@@ -89,6 +85,10 @@ class Injector:
         self.active.pop(fault.id, None)
         return time.monotonic_ns()
 
+    def _by_docker(self, strike: Strike) -> bool:
+        """Whether the Docker engine alone injects it."""
+        return self._containers and KINDS[strike.kind].process_only
+
     def _held_by_another(self, strike: Strike) -> bool:
         """Whether another fault affects the same server process. Only for faults injected through
         Docker; the fabric tracks all others itself."""
@@ -98,7 +98,7 @@ class Injector:
 
     def _break(self, strike: Strike) -> None:
         assert self._deployment.fabrics is not None
-        if self._containers and strike.kind in BY_DOCKER:
+        if self._by_docker(strike):
             server = strike.target["server"]
             if KINDS[strike.kind].process == "ends":
                 self._deployment.kill(server)
@@ -126,5 +126,5 @@ class Injector:
                     KINDS[other.kind].process == "pauses" and other.target == strike.target for other in self._every
                 ):
                     self._deployment.freeze(server)
-        if not (self._containers and strike.kind in BY_DOCKER):
+        if not self._by_docker(strike):
             self._deployment.fabrics.call("recover", run=self._run, fault=strike.id)

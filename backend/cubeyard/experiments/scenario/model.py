@@ -11,7 +11,7 @@ from pydantic import AfterValidator, Field, model_validator
 from cubeyard.experiments.emulation import Emulation
 from cubeyard.experiments.engines import EMULATION, ENGINES
 from cubeyard.experiments.fault_schedules import FaultSchedules
-from cubeyard.experiments.faults import FaultRequest
+from cubeyard.experiments.faults import FaultRequests
 from cubeyard.experiments.hypotheses import Hypotheses
 from cubeyard.experiments.question import Answering, Axes, PlanReference, Seed, Workload, distinct
 from cubeyard.kit.text import PlainText, storable_json
@@ -62,7 +62,7 @@ class Scenario(Request):
     plan: Annotated[PlanFile | Spec, Field(union_mode="left_to_right")]
     workload: Workload
     settings: ScenarioSettings = ScenarioSettings()
-    faults: list[FaultRequest] = Field(default=[], max_length=200)
+    faults: FaultRequests = Field(default=[])
     fault_schedules: FaultSchedules = Field(default=[])
     hypotheses: Hypotheses = Field(default=[])
     axes: Axes | None = Field(default=None, description="Makes it a sweep: each hypothesis has to hold at every point.")

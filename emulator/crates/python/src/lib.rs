@@ -23,9 +23,11 @@ mod topology;
 
 use cubeyard_plan::summary::{ENGINE_VERSION, findings_json};
 use cubeyard_topology::Finding;
+use cubeyard_topology::fault::Fault;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
+use serde_json::json;
 
 create_exception!(
     cubeyard_engine,
@@ -72,7 +74,18 @@ fn builtin_books() -> Vec<&'static str> {
 /// `[{name, title, target, parameters: [{name, title, unit, minimum, maximum, default}], effect, silent, predicted, carries, process, stands_for}]`.
 #[pyfunction]
 fn fault_kinds() -> String {
-    cubeyard_topology::faults::catalog_json().to_string()
+    cubeyard_topology::fault::catalog_json().to_string()
+}
+
+/// A fault in its text form, like `cable-pulled=00/<0,0>@3-6`, as JSON.
+#[pyfunction]
+fn fault_from_text(py: Python<'_>, text: &str) -> PyResult<String> {
+    let fault: Result<Fault, String> = text.parse();
+    fault.map(|fault| json!(fault).to_string()).map_err(|message| {
+        let hint = "Write KIND=TARGET@FROM-UNTIL.";
+        let finding = Finding::error("not-a-fault", "fault", message.clone(), hint);
+        engine_error(py, message, &[finding])
+    })
 }
 
 /// JSON schema (2020-12) of a plan spec.
@@ -104,6 +117,8 @@ mod cubeyard_engine {
     use super::engine_build;
     #[pymodule_export]
     use super::engine_version;
+    #[pymodule_export]
+    use super::fault_from_text;
     #[pymodule_export]
     use super::fault_kinds;
     #[pymodule_export]

@@ -2,6 +2,7 @@
 //! derived.
 
 use cubeyard_plan::book::CURRENCIES;
+use cubeyard_topology::amount::rate_bits;
 use serde_json::{Value, json};
 
 /// The computation that a metric needs. Each stage needs those before it.
@@ -102,50 +103,6 @@ fn split(text: &str) -> Option<(f64, &str)> {
     let (number, unit) = text.split_at(unit.map_or(text.len(), |(at, _)| at));
     let number: f64 = number.trim().replace(',', "").parse().ok()?;
     Some((number, unit.trim()))
-}
-
-/// Bits per second of a rate's unit, as `cubeyard.reading.units` reads it: `M`, `Mbps`, `Mib/s`.
-/// `None` for bytes and for other units.
-fn rate_bits(unit: &str) -> Option<f64> {
-    const PREFIXES: [(&str, f64); 8] = [
-        ("ki", 1024.0),
-        ("mi", 1048576.0),
-        ("gi", 1073741824.0),
-        ("ti", 1099511627776.0),
-        ("k", 1e3),
-        ("m", 1e6),
-        ("g", 1e9),
-        ("t", 1e12),
-    ];
-    const WORDS: [(&str, &str); 8] = [
-        ("kilo", "k"),
-        ("mega", "m"),
-        ("giga", "g"),
-        ("tera", "t"),
-        ("kibi", "ki"),
-        ("mebi", "mi"),
-        ("gibi", "gi"),
-        ("tebi", "ti"),
-    ];
-    let mut lower = unit.to_ascii_lowercase();
-    let per = ["/second", "/sec", "/s", "ps"]
-        .into_iter()
-        .find(|per| lower.ends_with(per));
-    lower.truncate(lower.len() - per.map_or(0, str::len));
-    let base = ["bits", "bit"].into_iter().find(|base| lower.ends_with(base));
-    let bare = base.is_none() && unit[..lower.len()].ends_with('b');
-    lower.truncate(lower.len() - base.map_or(usize::from(bare), str::len));
-    let prefix = WORDS
-        .into_iter()
-        .find(|(word, _)| *word == lower)
-        .map_or(lower.as_str(), |(_, prefix)| prefix);
-    if prefix.is_empty() {
-        return Some(1.0);
-    }
-    PREFIXES
-        .into_iter()
-        .find(|(name, _)| *name == prefix)
-        .map(|(_, of)| of)
 }
 
 /// One metric of the catalogue.
@@ -399,7 +356,7 @@ mod tests {
     #[test]
     fn rates_are_read_as_everywhere_else() {
         let rates: serde_json::Map<String, Value> =
-            serde_json::from_str(include_str!("../tests/rates.json")).expect("JSON");
+            serde_json::from_str(include_str!("../../topology/tests/rates.json")).expect("JSON");
         for (unit, bits) in rates {
             let read = Unit::Gbps.read(&format!("8 {unit}"));
             let wanted = match unit.as_str() {

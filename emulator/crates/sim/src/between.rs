@@ -4,7 +4,7 @@
 use cubeyard_routing::disjoint::disjoint_paths;
 use cubeyard_routing::path::link_of;
 use cubeyard_routing::{Failures, NoPath};
-use cubeyard_topology::faults::FaultKind;
+use cubeyard_topology::fault::{FaultKind, Values};
 use cubeyard_topology::{Finding, NodeId, Topology};
 use serde_json::{Value, json};
 
@@ -77,9 +77,7 @@ fn failures_of(network: &Network, names: &[String]) -> Result<Failures, Vec<Find
             names: names.to_vec(),
         }),
         kind: FaultKind::default(),
-        rate_bits_per_sec: None,
-        loss_ratio: None,
-        delay_secs: None,
+        values: Values::default(),
         until_secs: None,
     };
     let damage = faults::apply(&[fault], network, 0).map_err(|findings| {

@@ -4,72 +4,37 @@ use std::collections::BTreeMap;
 
 use cubeyard_routing::Failures;
 use cubeyard_topology::Topology;
+use cubeyard_topology::fault::LinkQuality;
 
-/// The remaining capacity of a degraded link in each direction.
+/// The remaining part of a capacity in Gb/s; never more than the capacity.
 ///
 /// Loss counts as a lower rate: the link's rate times the share of packets that arrive. That is an
 /// upper bound, which UDP reaches; TCP slows down after every loss and gets less. `[ours]`
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Limit {
-    /// The highest rate; infinity if packets are only lost.
-    pub rate_bits_per_sec: f64,
-    /// The share of packets that arrives, 0 to 1.
-    pub passes: f64,
+fn left_of_gbps(quality: LinkQuality, capacity_gbps: f64) -> f64 {
+    capacity_gbps.min(quality.rate_bits_per_sec / 1e9) * quality.passes
 }
 
-impl Limit {
-    /// A link that is limited to this rate.
-    pub fn rate(rate_bits_per_sec: f64) -> Limit {
-        Limit {
-            rate_bits_per_sec,
-            passes: 1.0,
-        }
-    }
-
-    /// A link that loses this share of its packets.
-    pub fn loss(loss_ratio: f64) -> Limit {
-        Limit {
-            rate_bits_per_sec: f64::INFINITY,
-            passes: 1.0 - loss_ratio,
-        }
-    }
-
-    /// Both limits together: the lower rate, and the product of the shares that arrive.
-    #[must_use]
-    pub fn and(self, other: Limit) -> Limit {
-        Limit {
-            rate_bits_per_sec: self.rate_bits_per_sec.min(other.rate_bits_per_sec),
-            passes: self.passes * other.passes,
-        }
-    }
-
-    /// The remaining part of a capacity in Gb/s; never more than the capacity.
-    fn left_of_gbps(self, capacity_gbps: f64) -> f64 {
-        capacity_gbps.min(self.rate_bits_per_sec / 1e9) * self.passes
-    }
-
-    /// The capacity that bandwidth probes measure: the link's rate without its loss, unless all
-    /// probes are lost. `[ours]`
-    fn seen_of_gbps(self, capacity_gbps: f64) -> f64 {
-        if self.passes > 0.0 {
-            capacity_gbps.min(self.rate_bits_per_sec / 1e9)
-        } else {
-            0.0
-        }
+/// The capacity that bandwidth probes measure: the link's rate without its loss, unless all probes
+/// are lost. `[ours]`
+fn seen_of_gbps(quality: LinkQuality, capacity_gbps: f64) -> f64 {
+    if quality.passes > 0.0 {
+        capacity_gbps.min(quality.rate_bits_per_sec / 1e9)
+    } else {
+        0.0
     }
 }
 
 /// The degraded links of a network. Memory is per degraded link.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Degraded(BTreeMap<u32, Limit>);
+pub struct Degraded(BTreeMap<u32, LinkQuality>);
 
 impl Degraded {
-    /// Adds a limit to a link, in addition to its existing limits.
-    pub fn add(&mut self, link: u32, limit: Limit) {
+    /// Degrades a link, in addition to what degrades it already.
+    pub fn add(&mut self, link: u32, quality: LinkQuality) {
         self.0
             .entry(link)
-            .and_modify(|present| *present = present.and(limit))
-            .or_insert(limit);
+            .and_modify(|present| *present = present.and(quality))
+            .or_insert(quality);
     }
 
     /// The remaining capacities, given the links' own capacities (Gb/s, by directed link). Linear
@@ -80,13 +45,13 @@ impl Degraded {
             gbps: own_gbps,
             degraded_links: 0,
         };
-        for (&link, limit) in &self.0 {
+        for (&link, &quality) in &self.0 {
             let both = link as usize * 2..link as usize * 2 + 2;
             let mut less = false;
             for directed in both {
                 let own = capacity.gbps[directed];
-                capacity.gbps[directed] = limit.left_of_gbps(own);
-                capacity.seen_gbps[directed] = limit.seen_of_gbps(own);
+                capacity.gbps[directed] = left_of_gbps(quality, own);
+                capacity.seen_gbps[directed] = seen_of_gbps(quality, own);
                 less |= capacity.gbps[directed] < own;
             }
             capacity.degraded_links += usize::from(less);

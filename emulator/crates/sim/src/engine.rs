@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use cubeyard_topology::Finding;
-use cubeyard_topology::faults::{CATALOG, FaultKind};
+use cubeyard_topology::fault::{CATALOG, FaultEntry};
 
 use crate::count::{Cancelled, Progress};
 use crate::experiment::Experiment;
@@ -73,7 +73,7 @@ pub trait Engine: Sync {
     fn summary(&self) -> &'static str;
 
     /// Whether it takes a kind of fault.
-    fn knows(&self, fault: FaultKind) -> bool;
+    fn knows(&self, fault: &FaultEntry) -> bool;
 
     /// The field of an experiment that only this engine takes, and a form for it; `None` when there
     /// is none.
@@ -135,8 +135,8 @@ pub fn engines_json() -> Value {
         .iter()
         .map(|kind| kind.engine())
         .map(|engine| {
-            let known = CATALOG.iter().filter(|entry| engine.knows(entry.kind));
-            let faults: Vec<&str> = known.map(|entry| entry.kind.name()).collect();
+            let known = CATALOG.iter().filter(|entry| engine.knows(entry));
+            let faults: Vec<&str> = known.map(|entry| entry.name).collect();
             let (settings, form) = engine.settings().unzip();
             json!({
                 "name": engine.name(), "method": engine.method(), "summary": engine.summary(), "faults": faults,

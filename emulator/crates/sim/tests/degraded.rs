@@ -355,6 +355,18 @@ fn what_degrades_no_link_is_refused_with_the_way_out() {
             json!("link-delay"),
             "link-rate",
         ),
+        (
+            json!({"target": link, "kind": "server-off"}),
+            ".target",
+            json!({"names": ["00/<0,0>"]}),
+            "affects no server",
+        ),
+        (
+            json!({"target": link, "at_secs": 2, "until_secs": 1}),
+            ".until_secs",
+            json!(1.0),
+            "before it begins",
+        ),
     ];
     let network = Network::open(SMALL).unwrap();
     for (fault, field, value, says) in cases {
@@ -381,7 +393,8 @@ fn a_rate_that_is_no_number_is_refused() {
     for rate in [f64::NAN, f64::INFINITY] {
         let mut experiment =
             Experiment::from_json(&json!({"faults": [slower("00/<0,0>", 1.0)]}).to_string()).unwrap();
-        experiment.faults[0].rate_bits_per_sec = Some(rate);
+        let fault = &mut experiment.faults[0];
+        fault.values.set(&fault.kind.entry().parameters[0], rate);
         let refused = predict(&network, &experiment, &Progress::default());
         assert!(matches!(refused, Err(PredictError::Findings(_))), "{rate}");
     }

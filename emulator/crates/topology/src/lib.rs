@@ -7,17 +7,18 @@
 //! Inside: the specification with its checks (`spec`, `describe`, `finding`), one file or folder
 //! for each family (`family/`), address arithmetic that routing uses too (`address/`), what clients
 //! of requests draw (`asking`), the built structure (`topology`, `graph`, `size`, `metrics`), its
-//! certificate, parts of it (`slice`), and the catalogue of fault kinds (`faults`).
+//! certificate, parts of it (`slice`), faults (`fault`), and amounts with units (`amount`).
 //!
 //! Pure and deterministic: no clock, no randomness, no IO. Not here: paths, places, prices.
 
 pub mod address;
+pub mod amount;
 pub mod asking;
 mod bfs;
 mod certificate;
 mod describe;
 mod family;
-pub mod faults;
+pub mod fault;
 mod finding;
 mod graph;
 mod host_name;

@@ -1,6 +1,8 @@
 //! The state of every part of a network under a set of faults. Pure functions.
 
-use super::{Effect, Fault};
+use cubeyard_topology::fault::{FaultProcess, LinkEffect, LinkQuality};
+
+use super::{Fault, Part};
 use crate::network::{Network, Place};
 use crate::switches;
 
@@ -15,6 +17,19 @@ pub struct EndCondition {
     pub loss: f64,
     /// Rate of this end.
     pub rate_bits_per_sec: f64,
+}
+
+impl EndCondition {
+    /// Adds a fault to those that degrade the end already.
+    fn degrade(&mut self, quality: LinkQuality) {
+        self.rate_bits_per_sec = self.rate_bits_per_sec.min(quality.rate_bits_per_sec);
+        self.loss = 1.0 - (1.0 - self.loss) * quality.passes;
+        self.queue = match self.queue {
+            QueueCondition::Normal if quality.delay_secs > 0.0 => QueueCondition::Delayed(quality.delay_secs),
+            QueueCondition::Delayed(others) => QueueCondition::Delayed(others + quality.delay_secs),
+            other => other,
+        };
+    }
 }
 
 /// Treatment of packets that an end of a link sends.
@@ -69,39 +84,69 @@ impl Conditions {
             servers: vec![ServerCondition::Running; network.description.servers.len()],
         };
         for fault in faults {
-            conditions.apply(network, fault.effect);
+            conditions.enact(network, fault);
         }
         conditions
     }
 
-    fn apply(&mut self, network: &Network, effect: Effect) {
-        match effect {
-            Effect::Kill(server) => {
-                self.servers[server] = ServerCondition::Killed;
-                self.set_down(network, |place| place.is_of_server(server));
+    fn enact(&mut self, network: &Network, fault: &Fault) {
+        if let (Some(process), Part::Server(server)) = (fault.effect.process, fault.part) {
+            let condition = &mut self.servers[server];
+            match process {
+                FaultProcess::Ends => *condition = ServerCondition::Killed,
+                FaultProcess::Pauses if *condition == ServerCondition::Running => {
+                    *condition = ServerCondition::Frozen;
+                }
+                FaultProcess::Pauses => {}
             }
-            Effect::Freeze(server) => {
-                if self.servers[server] == ServerCondition::Running {
-                    self.servers[server] = ServerCondition::Frozen;
+        }
+        match fault.effect.links {
+            LinkEffect::Unchanged => {}
+            LinkEffect::EndWithProcess | LinkEffect::CarrierLost => self.take_carrier(network, fault.part),
+            LinkEffect::PortDown => {
+                if let Part::Link(link, end) = fault.part {
+                    self.ends[link][end].up = false;
                 }
             }
-            Effect::Pull(link) => {
-                // Setting one end down removes the carrier of both. Use an end at a switch, or the
-                // end that represents a server on another host: then the server loses its carrier,
-                // while its port stays up.
+            LinkEffect::Dropped => self.drop_all(network, fault.part),
+            LinkEffect::Degraded(quality) => {
+                if let Part::Link(link, _) = fault.part {
+                    for end in &mut self.ends[link] {
+                        end.degrade(quality);
+                    }
+                }
+            }
+        }
+    }
+
+    fn take_carrier(&mut self, network: &Network, part: Part) {
+        match part {
+            Part::Server(server) => self.set_down(network, |place| place.is_of_server(server)),
+            Part::Switch(switch) => {
+                self.switches[switch] = false;
+                self.set_down(network, |place| place.is_of_switch(switch));
+            }
+            Part::Link(link, _) => {
+                // Setting one end down removes the carrier of both. Prefer an end at a switch, or
+                // the end that represents a server on another host: then the server sees a lost
+                // carrier, not a port that is down.
                 let remote = network.division.remote_end(link).map(|(end, _)| end);
                 let at_switch = network.places[link].iter().position(Place::is_switch);
                 let end = remote.or(at_switch).unwrap_or(1);
                 self.ends[link][end].up = false;
             }
-            Effect::Cut(link) => self.cut(link),
-            Effect::Mute(server) => {
+        }
+    }
+
+    fn drop_all(&mut self, network: &Network, part: Part) {
+        match part {
+            Part::Link(link, _) => self.cut(link),
+            Part::Server(server) => {
                 for port in &network.ports[server] {
                     self.cut(port.link);
                 }
             }
-            Effect::Down(link, end) => self.ends[link][end].up = false,
-            Effect::Silence(switch) if switches::kind(network, switch).falls_silent_at_ends() => {
+            Part::Switch(switch) if switches::kind(network, switch).falls_silent_at_ends() => {
                 for (places, ends) in network.places.iter().zip(&mut self.ends) {
                     for (place, end) in places.iter().zip(ends) {
                         if place.is_of_switch(switch) {
@@ -110,30 +155,7 @@ impl Conditions {
                     }
                 }
             }
-            Effect::Silence(switch) => self.switches[switch] = false,
-            Effect::SwitchOff(switch) => {
-                self.switches[switch] = false;
-                self.set_down(network, |place| place.is_of_switch(switch));
-            }
-            Effect::Rate(link, rate) => {
-                for end in &mut self.ends[link] {
-                    end.rate_bits_per_sec = end.rate_bits_per_sec.min(rate);
-                }
-            }
-            Effect::Loss(link, loss) => {
-                for end in &mut self.ends[link] {
-                    end.loss = 1.0 - (1.0 - end.loss) * (1.0 - loss);
-                }
-            }
-            Effect::Delay(link, secs) => {
-                for end in &mut self.ends[link] {
-                    end.queue = match end.queue {
-                        QueueCondition::Normal => QueueCondition::Delayed(secs),
-                        QueueCondition::Delayed(others) => QueueCondition::Delayed(others + secs),
-                        QueueCondition::Cut => QueueCondition::Cut,
-                    };
-                }
-            }
+            Part::Switch(switch) => self.switches[switch] = false,
         }
     }
 

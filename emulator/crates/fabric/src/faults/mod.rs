@@ -2,19 +2,21 @@
 //! condition of the network under a set of them. Pure functions.
 //!
 //! Recovering a fault undoes nothing by itself: the condition of everything is derived again from
-//! the faults that are left, so that faults may overlap and be recovered in any order. The kinds,
-//! their targets and the limits of their parameters are in `cubeyard_topology::faults`.
+//! the faults that are left, so that faults may overlap and be recovered in any order. Kinds,
+//! parameters, their check and effects are in `cubeyard_topology::fault`. Nothing here names a
+//! kind.
 
 mod conditions;
 
-use cubeyard_topology::faults::FaultKind;
+use cubeyard_topology::Finding;
+use cubeyard_topology::fault::{Effect, FaultKind, FaultTarget, LinkEffect, Values};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 pub use conditions::{Conditions, EndCondition, QueueCondition, ServerCondition};
 
 use crate::error::{FabricError, Result};
-use crate::network::{Network, PortEnd};
+use crate::network::{Network, Place};
 
 /// The target of a fault, by id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -41,37 +43,25 @@ struct FaultJson {
 pub struct Fault {
     /// The caller's id of the fault.
     pub id: String,
-    /// Kind of the fault.
-    pub kind: FaultKind,
-    /// Effect on the network.
+    /// Name of its kind.
+    pub kind: &'static str,
+    /// The part of the network that fails.
+    pub part: Part,
+    /// Its effect on that part.
     pub effect: Effect,
+    /// The queueing discipline that it needs.
+    pub needs: Option<&'static str>,
 }
 
-/// The effect of a fault, by index.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Effect {
-    /// Ends the process of a server and takes its carriers away.
-    Kill(usize),
-    /// Pauses the process of a server.
-    Freeze(usize),
-    /// Takes the carrier of a link away.
-    Pull(usize),
-    /// Makes both ends of a link drop all packets.
-    Cut(usize),
-    /// Sets one end of a link down.
-    Down(usize, usize),
-    /// Makes all links of a server drop all packets.
-    Mute(usize),
-    /// Makes a switch forward nothing.
-    Silence(usize),
-    /// Takes the carriers of a switch away.
-    SwitchOff(usize),
-    /// Gives a link another rate, in bits per second.
-    Rate(usize, f64),
-    /// Makes a link lose this share of its packets.
-    Loss(usize, f64),
-    /// Makes a link delay packets by this many seconds.
-    Delay(usize, f64),
+/// The part of the network that a fault affects, by index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// A server with its links.
+    Server(usize),
+    /// A switch with its links.
+    Switch(usize),
+    /// A link, and the end at which a port is set down.
+    Link(usize, usize),
 }
 
 /// Reads a fault's id: a string, or a number, which is converted.
@@ -91,111 +81,82 @@ impl Fault {
     pub fn from_json(network: &Network, fault: Value) -> Result<Fault> {
         let json: FaultJson = serde_path_to_error::deserialize(fault)
             .map_err(|error| FabricError::malformed(format!("fault.{}: {}", error.path(), error.inner())))?;
-        check_parameters(json.kind, &json.parameters)?;
+        let values = Values::from_json(&json.parameters)
+            .map_err(|message| FabricError::malformed(format!("fault: {message}")))?;
+        if let Some(finding) = json.kind.check(&values, "fault").into_iter().next() {
+            return Err(refused(finding));
+        }
+        let part = part_of(network, json.target)?;
+        let target = match part {
+            Part::Server(_) => FaultTarget::Server,
+            Part::Switch(_) => FaultTarget::Switch,
+            Part::Link(..) => FaultTarget::Link,
+        };
+        let exact = json.kind.exact(target);
+        if exact.entry().target != target {
+            let limit = match exact.entry().target {
+                FaultTarget::Server => "a server with this kind of fault",
+                FaultTarget::Switch => "a switch with this kind of fault",
+                _ => "a link, or a port of a server, with this kind of fault",
+            };
+            let fix = "name a target of that type";
+            return Err(FabricError::bad(
+                "fault.target",
+                format!("{:?}", json.target),
+                limit,
+                fix,
+            ));
+        }
         Ok(Fault {
             id: fault_name(&json.id)?,
-            kind: json.kind,
-            effect: effect_of(network, &json)?,
+            kind: json.kind.name(),
+            part,
+            effect: exact.effect(&values),
+            needs: exact.entry().needs(),
         })
     }
 
-    /// Whether the kernel needs `netem` for this fault.
-    pub fn needs_netem(&self) -> bool {
-        matches!(self.effect, Effect::Delay(..))
+    /// Whether it changes a server's process and nothing of the network.
+    pub fn is_of_process_only(&self) -> bool {
+        self.effect.links == LinkEffect::Unchanged
     }
 }
 
-/// Checks that the kind's parameters are present and within their limits, and that there are no
-/// unknown ones.
-fn check_parameters(kind: FaultKind, given: &Map<String, Value>) -> Result<()> {
-    let catalog = cubeyard_topology::faults::CATALOG.iter();
-    let known: Vec<&str> = catalog
-        .flat_map(|entry| entry.parameters)
-        .map(|flat_map| flat_map.name)
-        .collect();
-    // Parameters of other kinds are ignored: callers send one document for all kinds.
-    if let Some(name) = given.keys().find(|name| !known.contains(&name.as_str())) {
-        let message = format!("fault.{name}: there is no such field");
-        return Err(FabricError::malformed(message));
+fn refused(finding: Finding) -> FabricError {
+    let limit = finding.limit.as_ref().and_then(Value::as_str);
+    match limit {
+        Some(limit) => FabricError::bad(
+            finding.field,
+            finding.value.unwrap_or_default(),
+            limit,
+            "give a number within these limits",
+        ),
+        None => FabricError::malformed(format!("{}: {} {}", finding.field, finding.message, finding.hint)),
     }
-    for parameter in kind.entry().parameters {
-        let value = given.get(parameter.name).unwrap_or(&Value::Null);
-        if !value.as_f64().is_some_and(|value| parameter.allows(value)) {
-            let field = format!("fault.{}", parameter.name);
-            let fix = "give a number within these limits";
-            return Err(FabricError::bad(field, value, parameter.limits(), fix));
-        }
-    }
-    Ok(())
 }
 
-fn effect_of(network: &Network, json: &FaultJson) -> Result<Effect> {
-    let wrong_target = |limit: &str| {
-        let fix = "name a target of that type";
-        FabricError::bad("fault.target", format!("{:?}", json.target), limit, fix)
-    };
-    let server = || match json.target {
-        Target::Server(id) => network.server(id),
-        _ => Err(wrong_target("a server with this kind of fault")),
-    };
-    let switch = || match json.target {
-        Target::Switch(id) => network.switch(id),
-        _ => Err(wrong_target("a switch with this kind of fault")),
-    };
-    let port = || -> Result<PortEnd> {
-        let Target::Port([id, port]) = json.target else {
-            return Err(wrong_target("a port with this kind of fault"));
-        };
-        let server = network.server(id)?;
-        let end = u16::try_from(port)
-            .ok()
-            .and_then(|port| network.port(server, port));
-        end.ok_or_else(|| {
-            let given = format!("{port} of server {id}");
-            FabricError::not_found("port", given, "name a port that has a link")
-        })
-    };
-    let link = || match json.target {
-        Target::Link(id) => network.link(id),
-        Target::Port(_) => Ok(port()?.link),
-        _ => Err(wrong_target(
-            "a link, or a port of a server, with this kind of fault",
-        )),
-    };
-    // `check_parameters` has verified that all required parameters are present.
-    let number = |name: &str| {
-        json.parameters
-            .get(name)
-            .and_then(Value::as_f64)
-            .unwrap_or_default()
-    };
-    Ok(match exact_kind(json) {
-        FaultKind::ServerKilled | FaultKind::ServerOff => Effect::Kill(server()?),
-        FaultKind::ServerFrozen => Effect::Freeze(server()?),
-        FaultKind::ServerSilent => Effect::Mute(server()?),
-        FaultKind::Down | FaultKind::CablePulled => Effect::Pull(link()?),
-        FaultKind::CableCutSilent => Effect::Cut(link()?),
-        // A port-down fault on a link between switches names the link; it applies to the link's
-        // first end.
-        FaultKind::PortDown if matches!(json.target, Target::Link(_)) => Effect::Down(link()?, 0),
-        FaultKind::PortDown => {
-            let port = port()?;
-            Effect::Down(port.link, port.end)
+fn part_of(network: &Network, target: Target) -> Result<Part> {
+    Ok(match target {
+        Target::Server(id) => Part::Server(network.server(id)?),
+        Target::Switch(id) => Part::Switch(network.switch(id)?),
+        Target::Link(id) => {
+            let link = network.link(id)?;
+            // The first end at a server is the port, else the first of two switches.
+            let at_server = network.places[link]
+                .iter()
+                .position(|place| !Place::is_switch(place));
+            Part::Link(link, at_server.unwrap_or(0))
         }
-        FaultKind::SwitchSilent => Effect::Silence(switch()?),
-        FaultKind::SwitchOff => Effect::SwitchOff(switch()?),
-        FaultKind::LinkRate => Effect::Rate(link()?, number("rate_bits_per_sec")),
-        FaultKind::LinkLoss => Effect::Loss(link()?, number("loss_ratio")),
-        FaultKind::LinkDelay => Effect::Delay(link()?, number("delay_secs")),
+        Target::Port([id, port]) => {
+            let server = network.server(id)?;
+            let end = u16::try_from(port)
+                .ok()
+                .and_then(|port| network.port(server, port))
+                .ok_or_else(|| {
+                    let given = format!("{port} of server {id}");
+                    FabricError::not_found("port", given, "name a port that has a link")
+                })?;
+            Part::Link(end.link, end.end)
+        }
     })
-}
-
-/// The exact kind for the target of a general kind.
-fn exact_kind(json: &FaultJson) -> FaultKind {
-    match (json.kind.entry().stands_for, json.target) {
-        (None, _) => json.kind,
-        (Some(stands_for), Target::Server(_)) => stands_for.server,
-        (Some(stands_for), Target::Switch(_)) => stands_for.switch,
-        (Some(stands_for), Target::Link(_) | Target::Port(_)) => stands_for.link,
-    }
 }

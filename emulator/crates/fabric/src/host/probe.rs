@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::os::fd::AsFd;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use cubeyard_dataplane::address::{SEGMENT_PREFIX_BITS, exit_segment, segment};
 use cubeyard_dataplane::catalog::{ForwardingKind, PROTOCOLS};
@@ -128,10 +128,13 @@ pub fn memory_free_bytes() -> u64 {
     kibibytes.map_or(0, |kibibytes| kibibytes * 1024)
 }
 
-/// Whether links can delay packets here. The result is cached.
-pub fn has_netem() -> bool {
-    static NETEM: OnceLock<bool> = OnceLock::new();
-    *NETEM.get_or_init(|| in_scratch_namespace(|socket| try_queue(socket, "netem")).is_ok())
+/// Whether links can have this queueing discipline here; each is tried once.
+pub fn has_queue(kind: &'static str) -> bool {
+    static TRIED: Mutex<BTreeMap<&'static str, bool>> = Mutex::new(BTreeMap::new());
+    let mut tried = TRIED.lock().unwrap_or_else(PoisonError::into_inner);
+    *tried
+        .entry(kind)
+        .or_insert_with(|| in_scratch_namespace(|socket| try_queue(socket, kind)).is_ok())
 }
 
 /// Whether paths through routers can be computed here. The result is cached.

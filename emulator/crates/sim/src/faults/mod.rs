@@ -1,8 +1,7 @@
 //! Faults of an experiment, and the network that remains after them.
 //!
-//! Inside: the fault with its time, kind and parameters, and the damage of a list of faults (here);
-//! the devices and links of a target, by name, share or selector (`target`). The kinds come from
-//! the catalogue, `cubeyard_topology::faults`.
+//! Inside: the damage of a list of faults (here), and the devices and links of a target, by name,
+//! share or selector (`target`). Kinds, parameters and their check: `cubeyard_topology::fault`.
 //!
 //! Random draws of a fault come from the experiment's seed and the fault's number in the list.
 //!
@@ -14,163 +13,77 @@ mod target;
 use cubeyard_routing::Failures;
 use cubeyard_routing::random::mix;
 use cubeyard_topology::Finding;
-use cubeyard_topology::faults::{CATALOG, FaultKind, FaultParameter};
-use serde::{Deserialize, Serialize};
+use cubeyard_topology::fault::{CATALOG, FaultEntry, FaultKind, FaultTarget, PERIOD};
+pub use cubeyard_topology::fault::{Fault, Named, Selected, Share, Target, TargetKind};
 use serde_json::json;
 
-use crate::degraded::{Damage, Limit};
+use crate::degraded::Damage;
 use crate::network::Network;
 use target::strike;
-pub use target::{Named, Selected, Share, Target, TargetKind};
 
-/// A failure, and possibly its recovery.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Fault {
-    /// Start of the fault, in seconds.
-    #[serde(default)]
-    pub at_secs: f64,
-    /// The devices or links that fail.
-    pub target: Target,
-    /// The kind of fault.
-    #[serde(default)]
-    pub kind: FaultKind,
-    /// With `link-rate`: the remaining rate of each direction, above 0.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rate_bits_per_sec: Option<f64>,
-    /// With `link-loss`: the share of packets that is lost, 0 to 1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub loss_ratio: Option<f64>,
-    /// With `link-delay`: the added delay of packets, in each direction.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub delay_secs: Option<f64>,
-    /// Time of the recovery; never by default.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub until_secs: Option<f64>,
-}
-
-impl Fault {
-    /// The value given for a parameter of the catalogue, if any.
-    fn value_of(&self, parameter: &FaultParameter) -> Option<f64> {
-        match parameter.name {
-            "rate_bits_per_sec" => self.rate_bits_per_sec,
-            "loss_ratio" => self.loss_ratio,
-            "delay_secs" => self.delay_secs,
-            _ => None,
-        }
-    }
-
-    /// The remaining capacity of each link that the fault affects; `None` if the link carries
-    /// nothing. `field` is the path of the fault in the experiment.
-    ///
-    /// # Errors
-    ///
-    /// A finding for a kind that cannot be predicted, and for each parameter that is missing,
-    /// misplaced or out of limits.
-    fn limit(&self, field: &str) -> Result<Option<Limit>, Vec<Finding>> {
-        if !self.kind.entry().predicted {
-            return Err(vec![not_predicted(self.kind, field)]);
-        }
-        self.check_parameters(field)?;
-        Ok(match self.kind {
-            FaultKind::LinkRate => self.rate_bits_per_sec.map(Limit::rate),
-            FaultKind::LinkLoss => self.loss_ratio.map(Limit::loss),
-            _ => None,
-        })
-    }
-
-    /// # Errors
-    /// A finding for each parameter that is missing, misplaced or out of limits.
-    pub(crate) fn check_parameters(&self, field: &str) -> Result<(), Vec<Finding>> {
-        let entry = self.kind.entry();
-        let others = CATALOG.iter().filter(|other| other.kind != self.kind);
-        let mut findings: Vec<Finding> = others
-            .flat_map(|other| {
-                other
-                    .parameters
-                    .iter()
-                    .map(move |parameter| (other.kind, parameter))
-            })
-            .filter_map(|(kind, parameter)| Some((kind, parameter, self.value_of(parameter)?)))
-            .map(|(kind, parameter, value)| {
-                let name = parameter.name;
-                Finding::error(
-                    "fault-parameter",
-                    format!("{field}.{name}"),
-                    format!("A fault of kind {} has no parameter {name}.", self.kind.name()),
-                    format!("Leave it out, or make the kind {}.", kind.name()),
-                )
-                .with_value(json!(value))
-            })
+/// The findings for a fault of a computed engine, which supports some kinds.
+pub(crate) fn check(
+    fault: &Fault,
+    field: &str,
+    knows: impl Fn(&FaultEntry) -> bool,
+    unknown: impl Fn(FaultKind, &[&str]) -> Finding,
+) -> Vec<Finding> {
+    if !knows(fault.kind.entry()) {
+        let known: Vec<&str> = CATALOG
+            .iter()
+            .filter(|entry| knows(entry))
+            .map(|entry| entry.name)
             .collect();
-        findings.extend(entry.parameters.iter().filter_map(|parameter| {
-            let value = self.value_of(parameter);
-            let name = parameter.name;
-            let message = match value {
-                None => format!("A fault of kind {} needs {name}.", self.kind.name()),
-                Some(value) if parameter.allows(value) => return None,
-                Some(value) => format!("{name} is {value}; it must be {}.", parameter.limits()),
-            };
-            Some(
-                Finding::error(
-                    "fault-parameter",
-                    format!("{field}.{name}"),
-                    message,
-                    format!("Give {}, for example {}.", parameter.limits(), parameter.default),
-                )
-                .with_value(json!(value))
-                .with_limit(parameter.limits()),
-            )
-        }));
-        if findings.is_empty() {
-            Ok(())
-        } else {
-            Err(findings)
-        }
+        let mut findings = fault.check_times(field);
+        findings.push(unknown(fault.kind, &known));
+        return findings;
     }
-
-    /// The findings for times that are not possible.
-    pub(crate) fn check_times(&self, field: &str) -> Vec<Finding> {
-        let times = [("at_secs", Some(self.at_secs)), ("until_secs", self.until_secs)];
-        let wrong = times
-            .into_iter()
-            .filter(|(_, value)| value.is_some_and(|value| !value.is_finite() || value < 0.0));
-        wrong
-            .map(|(name, value)| {
-                Finding::error(
-                    "fault-time",
-                    format!("{field}.{name}"),
-                    format!("A time of {} s is not possible.", value.unwrap_or_default()),
-                    "Give a time of 0 s or later.",
-                )
-                .with_limit(0)
-            })
-            .collect()
+    let mut findings = fault.check(field);
+    if fault.values.get(PERIOD.name).is_some() {
+        findings.push(Finding::error(
+            "fault-repeats",
+            format!("{field}.{}", PERIOD.name),
+            "Only an emulation repeats faults.",
+            "Leave it out, or run an emulation.",
+        ));
     }
-
-    /// Degrades every affected link to `limit`.
-    fn degrade(
-        &self,
-        network: &Network,
-        seed: u64,
-        index: usize,
-        limit: Limit,
-        damage: &mut Damage,
-    ) -> Result<(), Vec<Finding>> {
-        let mut struck = Failures::none(network.topology());
-        strike(&self.target, network, seed, index, &mut struck)?;
-        if struck.links().is_empty() {
-            return Err(vec![no_link_struck(self, index, network)]);
-        }
-        for link in struck.links().iter() {
-            damage.degraded.add(link, limit);
-        }
-        Ok(())
-    }
+    findings
 }
 
-/// The finding for a fault of links whose target has none.
-pub(crate) fn no_link_struck(fault: &Fault, index: usize, network: &Network) -> Finding {
+/// The devices and links that a fault of its kind affects: `server-off` of a rack affects the
+/// rack's servers.
+fn hit(fault: &Fault, network: &Network, seed: u64, index: usize) -> Result<Failures, Vec<Finding>> {
+    let topology = network.topology();
+    let mut struck = Failures::none(topology);
+    strike(&fault.target, network, seed, index, &mut struck)?;
+    let target = fault.kind.entry().target;
+    if target == FaultTarget::Any {
+        return Ok(struck);
+    }
+    let mut own = Failures::none(topology);
+    for node in struck.nodes().iter() {
+        let is_server = node < topology.server_count();
+        if target
+            == if is_server {
+                FaultTarget::Server
+            } else {
+                FaultTarget::Switch
+            }
+        {
+            own.fail_node(node);
+        }
+    }
+    if target == FaultTarget::Link {
+        struck.links().iter().for_each(|link| own.fail_link(link));
+    }
+    if own.is_empty() && !struck.is_empty() {
+        return Err(vec![nothing_struck(fault, index, network)]);
+    }
+    Ok(own)
+}
+
+/// The finding for a fault whose target has nothing that its kind affects.
+pub(crate) fn nothing_struck(fault: &Fault, index: usize, network: &Network) -> Finding {
     let topology = network.topology();
     let links = topology.links();
     let example = links
@@ -180,25 +93,37 @@ pub(crate) fn no_link_struck(fault: &Fault, index: usize, network: &Network) -> 
         .map_or_else(String::new, |(&a, &b)| {
             format!(", like {}/{}", topology.node_name(a), topology.node_name(b))
         });
+    let (code, what, hint) = match fault.kind.entry().target {
+        FaultTarget::Server => (
+            "no-server-struck",
+            "server",
+            "Name a server; or write `10% of servers`.".to_owned(),
+        ),
+        FaultTarget::Switch => (
+            "no-switch-struck",
+            "switch",
+            "Name a switch; or write `10% of switches`.".to_owned(),
+        ),
+        FaultTarget::Link | FaultTarget::Any => (
+            "no-link-struck",
+            "link",
+            format!("Name a link by its two ends{example}; or write `10% of links`."),
+        ),
+    };
     Finding::error(
-        "no-link-struck",
+        code,
         format!("faults[{index}].target"),
         format!(
-            "The target of {} affects no link of this plan.",
+            "The target of {} affects no {what} of this plan.",
             fault.kind.name()
         ),
-        format!("Name a link by its two ends{example}; or write `10% of links`."),
+        hint,
     )
     .with_value(json!(fault.target))
 }
 
 /// The finding for a kind that only an emulation can inject.
-fn not_predicted(kind: FaultKind, field: &str) -> Finding {
-    let known: Vec<&str> = CATALOG
-        .iter()
-        .filter(|entry| entry.predicted)
-        .map(|entry| entry.kind.name())
-        .collect();
+fn not_predicted(kind: FaultKind, field: &str, known: &[&str]) -> Finding {
     Finding::error(
         "fault-not-predicted",
         format!("{field}.kind"),
@@ -223,29 +148,38 @@ fn not_predicted(kind: FaultKind, field: &str) -> Finding {
 pub fn apply(faults: &[Fault], network: &Network, seed: u64) -> Result<Damage, Vec<Finding>> {
     let mut damage = Damage::none(network.topology());
     let mut findings = Vec::new();
-    let mut limits = Vec::with_capacity(faults.len());
     for (i, fault) in faults.iter().enumerate() {
-        findings.extend(fault.check_times(&format!("faults[{i}]")));
-        match fault.limit(&format!("faults[{i}]")) {
-            Ok(limit) => limits.push(limit),
-            Err(more) => findings.extend(more),
-        }
+        let field = format!("faults[{i}]");
+        findings.extend(check(fault, &field, FaultEntry::predicted, |kind, known| {
+            not_predicted(kind, &field, known)
+        }));
     }
     if !findings.is_empty() {
         return Err(findings);
     }
     let last_secs = faults.iter().map(|fault| fault.at_secs).fold(0.0, f64::max);
-    for (i, (fault, limit)) in faults.iter().zip(limits).enumerate() {
+    for (i, fault) in faults.iter().enumerate() {
         if fault.until_secs.is_some_and(|until| until <= last_secs) {
             continue;
         }
         let seed = seed_of(seed, i);
-        let struck = match limit {
-            None => strike(&fault.target, network, seed, i, &mut damage.failures),
-            Some(limit) => fault.degrade(network, seed, i, limit, &mut damage),
-        };
-        if let Err(more) = struck {
-            findings.extend(more);
+        match hit(fault, network, seed, i) {
+            Err(more) => findings.extend(more),
+            Ok(own) => match fault.effect().links.degraded() {
+                Some(_) if own.links().is_empty() => findings.push(nothing_struck(fault, i, network)),
+                Some(quality) => own
+                    .links()
+                    .iter()
+                    .for_each(|link| damage.degraded.add(link, quality)),
+                None => {
+                    own.nodes()
+                        .iter()
+                        .for_each(|node| damage.failures.fail_node(node));
+                    own.links()
+                        .iter()
+                        .for_each(|link| damage.failures.fail_link(link));
+                }
+            },
         }
     }
     if findings.is_empty() {
@@ -285,9 +219,8 @@ pub fn struck(faults: &[Fault], network: &Network, seed: u64) -> Result<Vec<Fail
     let mut each = Vec::with_capacity(faults.len());
     let mut findings = Vec::new();
     for (i, fault) in faults.iter().enumerate() {
-        let mut failures = Failures::none(network.topology());
-        match strike(&fault.target, network, seed_of(seed, i), i, &mut failures) {
-            Ok(()) => each.push(failures),
+        match hit(fault, network, seed_of(seed, i), i) {
+            Ok(own) => each.push(own),
             Err(more) => findings.extend(more),
         }
     }
@@ -295,38 +228,5 @@ pub fn struck(faults: &[Fault], network: &Network, seed: u64) -> Result<Vec<Fail
         Ok(each)
     } else {
         Err(findings)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The fault of a kind of links, with the values that its form starts with.
-    fn of_kind(kind: FaultKind) -> Fault {
-        let mut document = json!({"target": {"names": ["00/<0,0>"]}, "kind": kind});
-        for parameter in kind.entry().parameters {
-            document[parameter.name] = json!(parameter.default);
-        }
-        serde_json::from_value(document)
-            .unwrap_or_else(|error| panic!("{}: add the parameter to `Fault`: {error}", kind.name()))
-    }
-
-    #[test]
-    fn every_parameter_of_the_catalogue_is_read() {
-        for entry in CATALOG {
-            for parameter in entry.parameters {
-                let (read, name) = (of_kind(entry.kind).value_of(parameter), parameter.name);
-                assert_eq!(read, Some(parameter.default), "add {name} to `Fault::value_of`");
-            }
-        }
-    }
-
-    #[test]
-    fn every_predicted_kind_that_carries_says_what_is_left() {
-        for entry in CATALOG.iter().filter(|entry| entry.predicted && entry.carries) {
-            let limit = of_kind(entry.kind).limit("faults[0]").expect("valid");
-            assert!(limit.is_some(), "add {} to `Fault::limit`", entry.kind.name());
-        }
     }
 }

@@ -1,91 +1,12 @@
-//! Targets of faults: a random share, names or a selector, and the devices and links of a network
-//! that they select.
+//! The devices and links of a network that the target of a fault selects.
 
 use cubeyard_routing::random::Draws;
 use cubeyard_routing::{FailureKind, Failures};
+use cubeyard_topology::fault::{Target, TargetKind};
 use cubeyard_topology::{Finding, NodeId};
-use serde::{Deserialize, Serialize};
 
 use crate::network::Network;
 use crate::workload::no_rack;
-
-/// The parts that fail: a random share of one kind, parts by name, or a selector in words.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum Target {
-    /// A random share of all components of one kind.
-    Random(Share),
-    /// Servers, switches, racks (`R07`) and links (`0132/<3,001>`) by name.
-    Names(Named),
-    /// As text: `10% of level-1 switches`, `5 servers`, `rack R3`, `server 0132`.
-    Selector(Selected),
-}
-
-/// A share of all components of a kind.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Share {
-    /// The kind of part that is drawn.
-    pub kind: TargetKind,
-    /// The share of the parts that fail, 0 to 1.
-    pub ratio: f64,
-}
-
-/// Parts by name.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Named {
-    /// Names of servers, switches, links or racks.
-    pub names: Vec<String>,
-}
-
-/// Parts by a selector in words.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Selected {
-    /// The selector, in words.
-    pub selector: String,
-}
-
-/// Kinds of parts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum TargetKind {
-    /// Servers.
-    #[serde(alias = "servers")]
-    Server,
-    /// Switches.
-    #[serde(alias = "switches")]
-    Switch,
-    /// Links.
-    #[serde(alias = "links")]
-    Link,
-    /// Racks with all devices in them.
-    #[serde(alias = "racks")]
-    Rack,
-}
-
-impl TargetKind {
-    fn of_word(word: &str) -> Option<TargetKind> {
-        match word {
-            "server" | "servers" => Some(TargetKind::Server),
-            "switch" | "switches" => Some(TargetKind::Switch),
-            "link" | "links" => Some(TargetKind::Link),
-            "rack" | "racks" => Some(TargetKind::Rack),
-            _ => None,
-        }
-    }
-
-    /// The plural, for error messages.
-    fn plural(self) -> &'static str {
-        match self {
-            TargetKind::Server => "servers",
-            TargetKind::Switch => "switches",
-            TargetKind::Link => "links",
-            TargetKind::Rack => "racks",
-        }
-    }
-}
 
 /// Fails the parts that a target selects. Random draws come from `seed`; `index` is the fault's,
 /// for findings.

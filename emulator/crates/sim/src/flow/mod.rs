@@ -15,7 +15,7 @@ use std::sync::atomic::Ordering;
 
 use cubeyard_routing::{Failures, NoPath};
 use cubeyard_topology::Finding;
-use cubeyard_topology::faults::FaultKind;
+use cubeyard_topology::fault::FaultEntry;
 use serde_json::{Map, Value, json};
 
 use crate::count::{LinkFlows, Progress};
@@ -50,8 +50,8 @@ impl Engine for FlowEngine {
         "Loads of all links, aggregate bottleneck throughput and max-min fair rates of flows as fluids."
     }
 
-    fn knows(&self, fault: FaultKind) -> bool {
-        fault.entry().predicted
+    fn knows(&self, fault: &FaultEntry) -> bool {
+        fault.predicted()
     }
 
     fn outline(&self, network: &Network, experiment: &Experiment) -> Result<Value, Vec<Finding>> {

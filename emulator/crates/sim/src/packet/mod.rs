@@ -43,7 +43,7 @@ pub use outcome::Answered;
 use std::sync::atomic::Ordering;
 
 use cubeyard_topology::Finding;
-use cubeyard_topology::faults::FaultKind;
+use cubeyard_topology::fault::FaultEntry;
 use rayon::prelude::*;
 use serde_json::{Map, Value, json};
 
@@ -92,7 +92,7 @@ impl Engine for PacketEngine {
         "Every packet and queue with TCP or UDP: completion times, drops, timeouts and queues in time."
     }
 
-    fn knows(&self, fault: FaultKind) -> bool {
+    fn knows(&self, fault: &FaultEntry) -> bool {
         timeline::knows(fault)
     }
 

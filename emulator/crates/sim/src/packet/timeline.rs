@@ -6,7 +6,7 @@
 //! rates, losses and delays.
 
 use cubeyard_routing::Failures;
-use cubeyard_topology::faults::{CATALOG, FaultKind};
+use cubeyard_topology::fault::{FaultEntry, FaultKind, LinkQuality};
 use cubeyard_topology::{Finding, Topology};
 
 use super::links::SECOND;
@@ -65,18 +65,9 @@ pub fn ps(secs: f64) -> u64 {
     (secs * SECOND as f64).round() as u64
 }
 
-/// Whether a kind of fault stops all traffic.
-fn stops(kind: FaultKind) -> bool {
-    !kind.entry().carries && kind != FaultKind::ServerFrozen
-}
-
 /// Whether this engine supports a kind of fault.
-pub fn knows(kind: FaultKind) -> bool {
-    stops(kind)
-        || matches!(
-            kind,
-            FaultKind::LinkRate | FaultKind::LinkLoss | FaultKind::LinkDelay
-        )
+pub fn knows(entry: &FaultEntry) -> bool {
+    entry.effect.links.stops() || entry.carries()
 }
 
 impl Timeline {
@@ -94,24 +85,9 @@ impl Timeline {
         let mut findings = Vec::new();
         for (i, fault) in list.iter().enumerate() {
             let field = format!("faults[{i}]");
-            findings.extend(fault.check_times(&field));
-            if knows(fault.kind) {
-                findings.extend(fault.check_parameters(&field).err().unwrap_or_default());
-            } else {
-                findings.push(unknown(fault.kind, &field));
-            }
-            if fault.until_secs.is_some_and(|until| until < fault.at_secs) {
-                findings.push(
-                    Finding::error(
-                        "fault-time",
-                        format!("{field}.until_secs"),
-                        "The fault ends before it begins.",
-                        "Give a time after at_secs, or leave it out.",
-                    )
-                    .with_value(fault.until_secs.unwrap_or_default())
-                    .with_limit(fault.at_secs),
-                );
-            }
+            findings.extend(faults::check(fault, &field, knows, |kind, known| {
+                unknown(kind, &field, known)
+            }));
         }
         if !findings.is_empty() {
             return Err(findings);
@@ -123,9 +99,10 @@ impl Timeline {
         };
         for (i, failures) in faults::struck(list, network, seed)?.into_iter().enumerate() {
             let fault = list[i].clone();
-            let links = affected(network.topology(), &failures, stops(fault.kind));
-            if links.is_empty() && !stops(fault.kind) {
-                return Err(vec![faults::no_link_struck(&fault, i, network)]);
+            let stops = fault.effect().links.stops();
+            let links = affected(network.topology(), &failures, stops);
+            if links.is_empty() && !stops {
+                return Err(vec![faults::nothing_struck(&fault, i, network)]);
             }
             timeline.enter(i, &fault, settings);
             timeline.struck.push(Struck {
@@ -141,7 +118,7 @@ impl Timeline {
     }
 
     fn enter(&mut self, i: usize, fault: &Fault, settings: &Settings) {
-        let detection_secs = if fault.kind.entry().silent {
+        let detection_secs = if fault.kind.entry().silent() {
             settings.silent_detection_secs
         } else {
             settings.carrier_detection_secs
@@ -152,7 +129,7 @@ impl Timeline {
             0.0
         };
         self.steps.push((ps_clamped(fault.at_secs), i, Step::Begin));
-        let routed = stops(fault.kind);
+        let routed = fault.effect().links.stops();
         if routed {
             self.steps.push((ps_clamped(known_secs), i, Step::Known));
         }
@@ -204,32 +181,23 @@ impl Timeline {
 
     /// The current properties of a link with this rate.
     pub fn condition(&self, link: u32, rate_bits_per_sec: f64) -> Condition {
-        let mut condition = Condition {
-            rate_bits_per_sec,
-            loss_ratio: 0.0,
-            delay: 0,
-            dead: 0,
-        };
+        let (mut quality, mut dead) = (LinkQuality::WHOLE, 0);
         for item in self
             .struck
             .iter()
             .filter(|item| item.active && item.links.binary_search(&link).is_ok())
         {
-            let fault = &item.fault;
-            match fault.kind {
-                FaultKind::LinkRate => {
-                    let rate = fault.rate_bits_per_sec.unwrap_or(rate_bits_per_sec);
-                    condition.rate_bits_per_sec = condition.rate_bits_per_sec.min(rate);
-                }
-                FaultKind::LinkLoss => {
-                    let passes = 1.0 - fault.loss_ratio.unwrap_or_default();
-                    condition.loss_ratio = 1.0 - (1.0 - condition.loss_ratio) * passes;
-                }
-                FaultKind::LinkDelay => condition.delay += ps(fault.delay_secs.unwrap_or_default()),
-                _ => condition.dead += 1,
+            match item.fault.effect().links.degraded() {
+                Some(other) => quality = quality.and(other),
+                None => dead += 1,
             }
         }
-        condition
+        Condition {
+            rate_bits_per_sec: rate_bits_per_sec.min(quality.rate_bits_per_sec),
+            loss_ratio: 1.0 - quality.passes,
+            delay: ps(quality.delay_secs),
+            dead,
+        }
     }
 
     /// The failures that routing avoids.
@@ -258,12 +226,7 @@ fn affected(topology: &Topology, failures: &Failures, devices: bool) -> Vec<u32>
     (0..links.len() as u32).filter(struck).collect()
 }
 
-fn unknown(kind: FaultKind, field: &str) -> Finding {
-    let known: Vec<&str> = CATALOG
-        .iter()
-        .filter(|entry| knows(entry.kind))
-        .map(|entry| entry.kind.name())
-        .collect();
+fn unknown(kind: FaultKind, field: &str, known: &[&str]) -> Finding {
     Finding::error(
         "fault-not-simulated",
         format!("{field}.kind"),

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::At;
 use crate::error::{FabricError, Result};
-use crate::faults::{Effect, Fault};
+use crate::faults::Fault;
 use crate::host::clock::monotonic_nanos;
 use crate::host::probe;
 use crate::run::events::EventKind;
@@ -16,18 +16,18 @@ pub fn inject(run: &mut RunState, fault: Value) -> Result<At> {
     if !run.kernels.is_wired() {
         return Err(FabricError::state("the run is not wired", "call wire first"));
     }
-    if fault.needs_netem() && !probe::has_netem() {
-        let fix = "use another kind, or load the module sch_netem";
-        let message = "this kernel has no netem, so links cannot delay packets";
+    if let Some(queue) = fault.needs.filter(|queue| !probe::has_queue(queue)) {
+        let message = format!("this kernel has no {queue}, which {} needs", fault.kind);
+        let fix = format!("use another kind, or load the module sch_{queue}");
         return Err(FabricError::unsupported(message, fix));
     }
-    if !run.wiring.plain && matches!(fault.effect, Effect::Freeze(_)) {
+    if !run.wiring.plain && fault.is_of_process_only() {
         let message = "the container engine freezes containers, not the fabric";
         return Err(FabricError::unsupported(message, "use docker pause"));
     }
     let injected = EventKind::FaultInjected {
         fault: fault.id.clone(),
-        what: fault.kind.name(),
+        what: fault.kind,
     };
     run.damage.add(fault)?;
     run.apply_damage()?;
