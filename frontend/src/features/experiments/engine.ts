@@ -15,7 +15,7 @@ export const engineOf = (draft: Draft): Engine =>
 
 /**
  * Switches a draft to another engine. An emulation runs once, on one plan with one seed.
- * Predictions support only faults that take things down or reduce capacity. A link rate for an
+ * Predictions support only faults that stop traffic or reduce capacity. A link rate for an
  * emulation does not suit the other engines, so it is removed; simulations and predictions share
  * theirs.
  */
@@ -45,12 +45,13 @@ export function withEngine(draft: Draft, engine: Engine): Draft {
     } as Draft;
   const { engine: _______, emulation: ________, ...flow } = kept;
   const plain = faultsOf(draft).map(({ target, at_secs, until_secs, kind, ...numbers }) => {
-    const { predicted, parameter } = faultKind(kind);
+    const { predicted, parameters } = faultKind(kind);
+    const own = parameters.map(({ name }) => [name, numbers[name]!]);
     return {
       target: target!,
       ...(at_secs !== undefined && { at_secs }),
       ...(until_secs !== undefined && { until_secs }),
-      ...(predicted && parameter && { kind: kind!, [parameter.name]: numbers[parameter.name]! }),
+      ...(predicted && kind !== undefined && { kind, ...Object.fromEntries(own) }),
     };
   });
   const computed = withFaults(flow as Draft, plain);

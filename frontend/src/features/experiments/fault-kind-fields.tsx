@@ -20,18 +20,15 @@ export function FaultKindFields({
 }) {
   const machine = useMachine().data;
   const form = faultKind(fault.kind);
-  const { parameter } = form;
   const label = (what: string) => `Fault ${number}, ${what}`;
-  const amount = parameter ? fault[parameter.name] : undefined;
   const changeKind = (kind: string) => {
     const numbers = parameterNames();
     const rest = Object.fromEntries(Object.entries(fault).filter(([name]) => !numbers.has(name)));
-    const needs = faultKind(kind).parameter;
-    onChange({
-      ...rest,
-      kind,
-      ...(needs && { [needs.name]: needs.otherwise * needs.factor }),
-    });
+    const needed = faultKind(kind).parameters.map(({ name, otherwise, factor }) => [
+      name,
+      otherwise * factor,
+    ]);
+    onChange({ ...rest, kind, ...Object.fromEntries(needed) });
   };
   return (
     <>
@@ -45,26 +42,25 @@ export function FaultKindFields({
             onChange={changeKind}
           />
         </span>
-        {parameter && (
-          <span className={own.amount}>
-            <NumberInput
-              aria-label={label(parameter.label.toLowerCase())}
-              value={typeof amount === "number" ? Number((amount / parameter.factor).toPrecision(12)) : null}
-              onChange={(typed) =>
-                onChange(
-                  setIn(
-                    fault,
-                    parameter.name,
-                    typed === null ? undefined : Number((typed * parameter.factor).toPrecision(12)),
-                  ),
-                )
-              }
-              min={parameter.minimum}
-              max={parameter.maximum}
-              unit={parameter.unit}
-            />
-          </span>
-        )}
+        {form.parameters.map(({ name, label: title, factor, minimum, maximum, unit }) => {
+          const amount = fault[name];
+          return (
+            <span key={name} className={own.amount}>
+              <NumberInput
+                aria-label={label(title.toLowerCase())}
+                value={typeof amount === "number" ? Number((amount / factor).toPrecision(12)) : null}
+                onChange={(typed) =>
+                  onChange(
+                    setIn(fault, name, typed === null ? undefined : Number((typed * factor).toPrecision(12))),
+                  )
+                }
+                min={minimum}
+                max={maximum}
+                unit={unit}
+              />
+            </span>
+          );
+        })}
       </div>
       {realPackets && (
         <div className={styles.faultRow}>

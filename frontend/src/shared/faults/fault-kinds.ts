@@ -28,7 +28,7 @@ export interface FaultKindForm {
   strikes: FaultClass | "any";
   title: string;
   detail: string;
-  parameter?: FaultParameter;
+  parameters: readonly FaultParameter[];
   /** The flow engine predicts its effect; it ignores other kinds. */
   predicted: boolean;
   /** Its target still carries packets, but worse. */
@@ -75,7 +75,7 @@ export function setFaultKinds(kinds: readonly Described[]): void {
     strikes: given.target,
     title: given.title,
     detail: given.effect,
-    ...(given.parameters[0] && { parameter: parameterOf(given.parameters[0]) }),
+    parameters: given.parameters.map(parameterOf),
     predicted: given.predicted,
     degrades: given.carries,
   }));
@@ -105,6 +105,7 @@ export function faultKind(kind: unknown): FaultKindForm {
       strikes: "any",
       title: String(name).replaceAll("-", " "),
       detail: "",
+      parameters: [],
       predicted: false,
       degrades: false,
     }
@@ -132,4 +133,4 @@ export const kindOptions = (
 
 /** The fields of faults that hold numbers of a kind. */
 export const parameterNames = (): ReadonlySet<string> =>
-  new Set(catalogue.flatMap(({ parameter }) => parameter?.name ?? []));
+  new Set(catalogue.flatMap(({ parameters }) => parameters.map(({ name }) => name)));

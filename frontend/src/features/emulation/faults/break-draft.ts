@@ -11,8 +11,8 @@ export interface BreakDraft {
   /** Null: the target is the text of the selector. */
   target: Item | null;
   words: string;
-  /** As typed, in the parameter's own unit. */
-  amount: number | null;
+  /** As typed, by parameter, in its unit. */
+  amounts: Readonly<Record<string, number | null>>;
   lastsSecs: number | null;
   flapSecs: number | null;
 }
@@ -21,7 +21,7 @@ export const noBreak = (): BreakDraft => ({
   kind: generalKind(),
   target: null,
   words: "",
-  amount: null,
+  amounts: {},
   lastsSecs: null,
   flapSecs: null,
 });
@@ -40,7 +40,10 @@ export function withTarget(draft: BreakDraft, target: Item | null): BreakDraft {
 export function liveFaultOf(network: Network, draft: BreakDraft): LiveFault | null {
   const words = draft.words.trim();
   if (draft.target === null && words === "") return null;
-  const { parameter } = faultKind(draft.kind);
+  const numbers = faultKind(draft.kind).parameters.map(({ name, otherwise, factor }) => [
+    name,
+    (draft.amounts[name] ?? otherwise) * factor,
+  ]);
   return {
     at_secs: 0,
     kind: draft.kind,
@@ -49,7 +52,7 @@ export function liveFaultOf(network: Network, draft: BreakDraft): LiveFault | nu
       : / of | rack /i.test(` ${words} `)
         ? { selector: words }
         : { names: words.split(/\s+/) },
-    ...(parameter && { [parameter.name]: (draft.amount ?? parameter.otherwise) * parameter.factor }),
+    ...Object.fromEntries(numbers),
     ...(draft.lastsSecs !== null && { until_secs: draft.lastsSecs }),
     ...(draft.flapSecs !== null && { flap_secs: draft.flapSecs }),
   };

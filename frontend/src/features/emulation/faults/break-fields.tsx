@@ -45,27 +45,27 @@ export function BreakFields({
             id={id}
             value={draft.kind}
             options={kindOptions(kindsFor(strikes), machine?.missing_kinds)}
-            onChange={(kind) => onDraft({ ...draft, kind: kind as FaultKind, amount: null })}
+            onChange={(kind) => onDraft({ ...draft, kind: kind as FaultKind, amounts: {} })}
           />
         )}
       </Field>
       <p className="muted tight">{form.detail}</p>
-      {form.parameter && (
-        <Field label={form.parameter.label} controlWidth={140}>
+      {form.parameters.map(({ name, label, minimum, maximum, unit, otherwise }) => (
+        <Field key={name} label={label} controlWidth={140}>
           {({ id }) => (
             <NumberInput
               id={id}
-              value={draft.amount}
-              onChange={(amount) => onDraft({ ...draft, amount })}
+              value={draft.amounts[name] ?? null}
+              onChange={(amount) => onDraft({ ...draft, amounts: { ...draft.amounts, [name]: amount } })}
               optional
-              min={form.parameter!.minimum}
-              max={form.parameter!.maximum}
-              unit={form.parameter!.unit}
-              placeholder={String(form.parameter!.otherwise)}
+              min={minimum}
+              max={maximum}
+              unit={unit}
+              placeholder={String(otherwise)}
             />
           )}
         </Field>
-      )}
+      ))}
       <Field label="Duration" controlWidth={140}>
         {({ id }) => (
           <NumberInput
