@@ -11,7 +11,7 @@ mod cases;
 mod chain;
 #[path = "bcube_kernel/chip_header.rs"]
 mod chip_header;
-mod damage;
+mod corruption;
 mod dcell_common;
 mod forwarding_vectors;
 mod header_file;

@@ -4,16 +4,16 @@
 use crate::bcube_common as common;
 use crate::bcube_kernel as kernel;
 use crate::chip_header;
-use crate::damage;
+use crate::corruption;
 
 use crate::forwarding_vectors::{Entrance, Verdict};
 use crate::kernel_run::can_run;
 use common::{Case, Vectors};
+use corruption::corruption;
 use cubeyard_dataplane::bcube::chip::ChipForwarding;
 use cubeyard_dataplane::bcube::forwarding::SoftwareForwarding;
 use cubeyard_dataplane::bcube::header::HEADER_BYTES;
 use cubeyard_dataplane::catalog::{CHIP, KERNEL};
-use damage::damage;
 use kernel::FastPath;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -51,9 +51,9 @@ fn both_forwardings_do_the_same_with_damaged_frames() {
             failure_persistence: None,
             ..Config::default()
         })
-        .run(&damage(), |damage| {
-            let case = damage.case.get(&cases);
-            let frame = damage.apply(case.frame(), HEADER_BYTES);
+        .run(&corruption(), |corruption| {
+            let case = corruption.case.get(&cases);
+            let frame = corruption.apply(case.frame(), HEADER_BYTES);
             prop_assume!(can_run(&frame));
             let mut fast_path = fast_path.borrow_mut();
             fast_path.forget();
@@ -132,9 +132,9 @@ fn compare_chips(names: &[&str], least: u32) {
             failure_persistence: None,
             ..Config::default()
         })
-        .run(&damage(), |damage| {
-            let case = *damage.case.get(&cases);
-            let frame = damage.apply(chip_frame(case), IP_BYTES);
+        .run(&corruption(), |corruption| {
+            let case = *corruption.case.get(&cases);
+            let frame = corruption.apply(chip_frame(case), IP_BYTES);
             prop_assume!(can_run(&frame));
             let mut fast_path = fast_path.borrow_mut();
             fast_path.forget();

@@ -4,14 +4,14 @@
 //! without them the tests print a message and pass, but in CI (`CI` set) they fail.
 
 use crate::camcube_common as common;
-use crate::damage;
+use crate::corruption;
 use crate::kernel_run;
 
 use crate::forwarding_vectors::Entrance;
 use aya::Ebpf;
 use aya::maps::Array;
 use common::{Outcome, Server, Vectors};
-use damage::damage;
+use corruption::corruption;
 use kernel_run::{can_run, map};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -108,9 +108,9 @@ fn both_forwardings_do_the_same_with_damaged_frames() {
             failure_persistence: None,
             ..Config::default()
         })
-        .run(&damage(), |damage| {
-            let case = damage.case.get(&cases);
-            let frame = damage.apply(case.frame(), HEADER_BYTES);
+        .run(&corruption(), |corruption| {
+            let case = corruption.case.get(&cases);
+            let frame = corruption.apply(case.frame(), HEADER_BYTES);
             prop_assume!(can_run(&frame));
             let mut fast_path = fast_path.borrow_mut();
             fast_path.forget();

@@ -3,7 +3,7 @@
 //! The programs run on single frames by `BPF_PROG_TEST_RUN`. That needs CAP_BPF and CAP_NET_ADMIN:
 //! without them the tests print a message and pass, but in CI (`CI` set) they fail.
 
-use crate::damage;
+use crate::corruption;
 use crate::dcell_common as common;
 use crate::kernel_run;
 
@@ -11,8 +11,8 @@ use crate::forwarding_vectors::Entrance;
 use aya::Ebpf;
 use aya::maps::{Array, HashMap, RingBuf};
 use common::{Outcome, Server, Vectors};
+use corruption::corruption;
 use cubeyard_dataplane::dcell::tables::{NEW_FLOW, Notice, REROUTED};
-use damage::damage;
 use kernel_run::{can_run, map};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -124,9 +124,9 @@ fn both_forwardings_do_the_same_with_damaged_frames() {
             failure_persistence: None,
             ..Config::default()
         })
-        .run(&damage(), |damage| {
-            let case = damage.case.get(&cases);
-            let frame = damage.apply(case.frame(), HEADER_BYTES);
+        .run(&corruption(), |corruption| {
+            let case = corruption.case.get(&cases);
+            let frame = corruption.apply(case.frame(), HEADER_BYTES);
             prop_assume!(can_run(&frame));
             let mut fast_path = fast_path.borrow_mut();
             fast_path.forget();

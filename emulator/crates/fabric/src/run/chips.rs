@@ -180,7 +180,7 @@ impl RunState {
 
     fn bring(&mut self, chips: &mut Chips) -> Result<()> {
         let silent = self.hellos.iter().flat_map(Hellos::dead_links);
-        let down = self.damage.links_down().chain(silent);
+        let down = self.active_faults.links_down().chain(silent);
         let nodes = |link: usize| {
             let link = &self.network.description.links[link];
             (link.a[0], link.b[0])

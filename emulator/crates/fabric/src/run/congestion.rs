@@ -84,7 +84,7 @@ impl RunState {
             let Some(programs) = &mut kernel.programs else {
                 return Ok(());
             };
-            let line = self.damage.rate(&end);
+            let line = self.active_faults.rate(&end);
             let sent_bytes = programs.sent_bytes(answer.source_port);
             let key = (server, answer.source_port);
             let marks = congestion.tell(key, answer.feedback.into(), line, sent_bytes, monotonic_nanos());
@@ -149,7 +149,7 @@ impl RunState {
         let Some(wanted) = congestion.follow(key, sent_bytes, monotonic_nanos()) else {
             return Ok(());
         };
-        let line = self.damage.rate(&end);
+        let line = self.active_faults.rate(&end);
         let mut shape = self.network.shape(end.link, Site::Server(server));
         shape.rate_bits_per_sec = wanted.map_or(line, |wanted| wanted.min(line));
         let mut batch = Batch::new();

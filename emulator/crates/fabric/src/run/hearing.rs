@@ -39,7 +39,7 @@ impl RunState {
         if !self.kernels.is_wired() {
             return notices;
         }
-        let down: BTreeSet<usize> = self.damage.links_down().collect();
+        let down: BTreeSet<usize> = self.active_faults.links_down().collect();
         let is_whole = |link: usize| !down.contains(&link) && self.kernels.has_both_ends(link);
         let whole: Vec<bool> = (0..self.network.places.len()).map(is_whole).collect();
         for (link, _) in whole.iter().enumerate().filter(|(_, is_whole)| !**is_whole) {
@@ -50,7 +50,7 @@ impl RunState {
         for (site, lanes) in hellos.lanes.clone() {
             let is_off = !lanes
                 .iter()
-                .any(|lane| self.damage.is_end_up(lane.link, lane.end));
+                .any(|lane| self.active_faults.is_end_up(lane.link, lane.end));
             let mut heard = Vec::new();
             let socket = self.kernels.hello_socket(site);
             if let Some(socket) = socket {
@@ -106,7 +106,7 @@ impl RunState {
                 continue;
             };
             // A router that is itself off detects nothing.
-            if self.damage.is_end_up(link, end) {
+            if self.active_faults.is_end_up(link, end) {
                 self.tell_neighbour(link, end, has_carrier, DeathCause::Carrier);
             }
         }

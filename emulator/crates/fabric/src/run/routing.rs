@@ -22,7 +22,7 @@ impl RunState {
             .map(|(at, _)| at)
             .collect();
         let silent = self.hellos.iter().flat_map(Hellos::dead_links);
-        let down: BTreeSet<usize> = self.damage.links_down().chain(silent).collect();
+        let down: BTreeSet<usize> = self.active_faults.links_down().chain(silent).collect();
         let missing = down.len() + absent.len();
         let failures = routing.failures(&self.network, down.into_iter(), absent.iter().copied());
         let tables = match &self.balancing {

@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::Setup;
+use super::active_faults::ActiveFaults;
 use super::carriers::Carriers;
 use super::chip_calls::ChipCalls;
 use super::chip_requests::ChipRequests;
 use super::chips::Chips;
-use super::damage::Damage;
 use super::events::EventLog;
 use super::flow_rates::FlowRates;
 use super::frames::Subscribers;
@@ -45,7 +45,7 @@ pub struct RunState {
     /// Carriers of servers' ports.
     pub carriers: Carriers,
     /// The faults in effect.
-    pub damage: Damage,
+    pub active_faults: ActiveFaults,
     /// Installed routes of routers and servers; empty unless switches are routers.
     pub routes: Routes,
     /// State of the CPUs of switches that are chips; `None` without such switches.
@@ -111,7 +111,7 @@ impl RunState {
         Ok(RunState {
             kernels: Kernels::new(&network),
             carriers: Carriers::new(&network, poller),
-            damage: Damage::new(&network),
+            active_faults: ActiveFaults::new(&network),
             routes: Routes::new(&network),
             chips: Chips::of(&network)?,
             hellos: Hellos::of(&network)?,

@@ -331,7 +331,7 @@ impl RunState {
         messages.push(configure(&self.network, server));
         messages.extend(program(&self.network));
         messages.extend(services(&self.network));
-        let rates = self.damage.unusual_rates(&self.network, ports);
+        let rates = self.active_faults.unusual_rates(&self.network, ports);
         messages.extend(
             rates
                 .into_iter()

@@ -42,7 +42,7 @@ pub fn ask(run: &mut RunState, id: u32, request: Vec<u8>, reply: &Reply) -> Resu
         let given = format!("{} bytes", request.len());
         return Err(FabricError::bad("request", given, limit, "send less at once"));
     }
-    let is_frozen = run.damage.server(server) == ServerCondition::Frozen;
+    let is_frozen = run.active_faults.server(server) == ServerCondition::Frozen;
     if is_frozen || !run.nodes.is_connected(server) {
         return Err(no_answer(id));
     }

@@ -49,7 +49,7 @@ pub fn describe(run: &RunState) -> RunDescription {
         plain: run.wiring.plain,
         started: run.workload.started_nanos().is_some(),
         flows: run.workload.flow_count(),
-        faults: run.damage.ids(),
+        faults: run.active_faults.ids(),
         congestion: run.congestion.as_ref().map(Congestion::counts),
     }
 }

@@ -29,8 +29,8 @@ pub fn inject(run: &mut RunState, fault: Value) -> Result<At> {
         fault: fault.id.clone(),
         what: fault.kind,
     };
-    run.damage.add(fault)?;
-    run.apply_damage()?;
+    run.active_faults.add(fault)?;
+    run.apply_faults()?;
     let at_nanos = monotonic_nanos();
     run.events.add_at(injected, at_nanos);
     run.tell_paths();

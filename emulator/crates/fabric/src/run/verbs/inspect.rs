@@ -37,7 +37,7 @@ pub fn inspect(run: &mut RunState, id: u32, reply: &Reply) -> Result<()> {
             "ask the host it is on",
         ));
     }
-    let is_frozen = run.damage.server(server) == ServerCondition::Frozen;
+    let is_frozen = run.active_faults.server(server) == ServerCondition::Frozen;
     if is_frozen || !run.nodes.is_connected(server) {
         return Err(no_answer(id));
     }

@@ -21,12 +21,12 @@ pub struct Recovered {
 /// Ends the fault with this id, or all faults (`"all"`).
 pub fn recover(run: &mut RunState, fault: &Value) -> Result<Recovered> {
     let recovered = if fault == "all" {
-        run.damage.clear()
+        run.active_faults.clear()
     } else {
-        run.damage.remove(&fault_name(fault)?)?;
+        run.active_faults.remove(&fault_name(fault)?)?;
         1
     };
-    run.apply_damage()?;
+    run.apply_faults()?;
     let at_nanos = monotonic_nanos();
     let fault = fault.clone();
     run.events.add_at(EventKind::FaultRecovered { fault }, at_nanos);

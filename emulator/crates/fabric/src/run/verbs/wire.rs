@@ -46,9 +46,9 @@ pub fn wire(run: &mut RunState, homes: Homes, rest_follows: bool, reply: &Reply)
     let is_new = !run.kernels.is_wired();
     run.kernels.wire(&fresh)?;
     let servers: BTreeSet<usize> = fresh.iter().map(|(server, _)| *server).collect();
-    run.damage.forget(&run.network, &servers);
+    run.active_faults.forget(&run.network, &servers);
     servers.iter().for_each(|server| run.forget_routes_of(*server));
-    run.apply_damage()?;
+    run.apply_faults()?;
     if is_new {
         run.watch_routers()?;
     }

@@ -2,21 +2,21 @@
 
 use proptest::prelude::*;
 
-/// A damage: changed bytes, and a new length of the frame.
+/// A corruption: changed bytes, and a new length of the frame.
 #[derive(Clone, Debug)]
-pub struct Damage {
+pub struct Corruption {
     pub case: prop::sample::Index,
     pub changes: Vec<(prop::sample::Index, u8)>,
     pub length: Option<usize>,
-    /// Whether to correct the header's checksum afterwards, so that the damage passes that check.
+    /// Whether to correct the header's checksum afterwards, so that the corruption passes that check.
     pub repaired: bool,
 }
 
-pub fn damage() -> impl Strategy<Value = Damage> {
+pub fn corruption() -> impl Strategy<Value = Corruption> {
     let changes = prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4);
     let length = prop::option::of(34usize..160);
     (any::<prop::sample::Index>(), changes, length, any::<bool>()).prop_map(
-        |(case, changes, length, repaired)| Damage {
+        |(case, changes, length, repaired)| Corruption {
             case,
             changes,
             length,
@@ -25,8 +25,8 @@ pub fn damage() -> impl Strategy<Value = Damage> {
     )
 }
 
-impl Damage {
-    /// Applies the damage to a frame whose IP header has `header` bytes.
+impl Corruption {
+    /// Applies the corruption to a frame whose IP header has `header` bytes.
     pub fn apply(&self, mut frame: Vec<u8>, header: usize) -> Vec<u8> {
         for (at, value) in &self.changes {
             // Most relevant bytes are among the first 80.

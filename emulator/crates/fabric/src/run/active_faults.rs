@@ -15,15 +15,15 @@ use cubeyard_messages::ToNode;
 
 /// The faults in effect, and the current state of the network.
 #[derive(Debug)]
-pub struct Damage {
+pub struct ActiveFaults {
     faults: Vec<Fault>,
     applied: Conditions,
 }
 
-impl Damage {
+impl ActiveFaults {
     /// The initial state without faults.
-    pub fn new(network: &Network) -> Damage {
-        Damage {
+    pub fn new(network: &Network) -> ActiveFaults {
+        ActiveFaults {
             faults: Vec::new(),
             applied: Conditions::under(network, []),
         }
@@ -34,7 +34,7 @@ impl Damage {
         self.faults.iter().map(|fault| fault.id.clone()).collect()
     }
 
-    /// Adds a fault, which takes effect with [`RunState::apply_damage`].
+    /// Adds a fault, which takes effect with [`RunState::apply_faults`].
     pub fn add(&mut self, fault: Fault) -> Result<()> {
         if self.faults.iter().any(|other| other.id == fault.id) {
             let limit = "unique among the faults in effect";
@@ -110,9 +110,9 @@ fn rate(conditions: &Conditions, port: &PortEnd) -> f64 {
 impl RunState {
     /// Compares the state of all parts with the state that the faults require, and applies the
     /// differences.
-    pub fn apply_damage(&mut self) -> Result<()> {
-        let wanted = Conditions::under(&self.network, &self.damage.faults);
-        let applied = std::mem::replace(&mut self.damage.applied, wanted.clone());
+    pub fn apply_faults(&mut self) -> Result<()> {
+        let wanted = Conditions::under(&self.network, &self.active_faults.faults);
+        let applied = std::mem::replace(&mut self.active_faults.applied, wanted.clone());
         let changed = applied.servers.iter().zip(&wanted.servers).enumerate();
         let changed = changed.filter(|(_, (was, is))| was != is);
         let changed: Vec<_> = changed.map(|(server, (was, is))| (server, *was, *is)).collect();
