@@ -17,7 +17,7 @@ from cubeyard.cli.common import errors, explained, open_database, quiet_logs, re
 from cubeyard.webhooks.schemas import MAX_URL_CHARACTERS, EventType, WebhookCreate
 
 webhook_app = typer.Typer(help="Programs that are called when a run ends or a plan changes.", no_args_is_help=True)
-Event = StrEnum("Event", {name.replace(".", "_"): name for name in get_args(EventType)})
+Event = StrEnum("Event", list(get_args(EventType)))
 IdArgument = Annotated[str, typer.Argument(metavar="ID", help="The id, as `webhook list` shows it.")]
 
 
@@ -31,7 +31,7 @@ def create(
         refuse(f"The URL has {len(url)} characters; it must have 1 to {MAX_URL_CHARACTERS}.")
     with explained(), _service() as service:
         wanted = {"events": [item.value for item in event]} if event else {}
-        webhook = service.create(WebhookCreate(url=url, **wanted))
+        webhook = service.create(WebhookCreate.model_validate({"url": url, **wanted}))
     errors.print(f"Webhook {webhook.id}. Keep its secret now: it is shown only once.")
     print(webhook.secret)
 

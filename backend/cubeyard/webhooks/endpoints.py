@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import Depends, Query, Request
 
-from cubeyard.kit.auth.who import Author
+from cubeyard.kit.auth.who import actor
 from cubeyard.kit.errors import responses
 from cubeyard.kit.ids import Id
 from cubeyard.kit.routing import api_router
@@ -18,8 +18,10 @@ from cubeyard.webhooks.service import WebhookService
 router = api_router("/webhooks", tags=["webhooks"])
 
 
-def get_service(session: UnitOfWork, request: Request, author: Author) -> WebhookService:
-    return WebhookService(session, Hosts(request.app.state.settings.webhook_hosts), author)
+def get_service(session: UnitOfWork, request: Request) -> WebhookService:
+    author = actor(session)
+    assert author is not None, "a request has a caller"
+    return WebhookService(session, Hosts(request.app.state.settings.webhook_hosts), author.name)
 
 
 Service = Annotated[WebhookService, Depends(get_service)]

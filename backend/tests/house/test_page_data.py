@@ -44,7 +44,9 @@ def outline(engine: Engine, spec: Json) -> Json:
     return document
 
 
-@pytest.mark.parametrize("path", ["shared/faults/testing/fault-kinds.json", "features/emulation/picture/testing/outlines.json"])
+@pytest.mark.parametrize(
+    "path", ["shared/faults/testing/fault-kinds.json", "features/emulation/picture/testing/outlines.json"]
+)
 def test_the_page_tests_the_engine_s_own_documents(engine: Engine, path: str) -> None:
     """`CUBEYARD_WRITE_PAGE_DATA=1 pytest tests/house/test_page_data.py` writes the files again."""
     documents: Any = fault_kinds()

@@ -1,4 +1,3 @@
-export { download } from "@/units/save-file";
 export { Elevations, type ElevationsProps, elevationRacks } from "./elevations";
 export { PlanCanvas, type PlanCanvasHandle, type PlanCanvasProps, type ViewInfo } from "./plan-canvas";
 export { PlanLegend, type PlanLegendProps } from "./plan-legend";

@@ -1,5 +1,5 @@
 import type { PlanModel } from "./model";
-import type { LabelBuilder } from "./primitives";
+import type { ColourRef, LabelBuilder } from "./primitives";
 
 /** The name of a device in its box. */
 export function addDeviceName(
@@ -9,6 +9,6 @@ export function addDeviceName(
   [x, y, width, height]: readonly [x: number, y: number, width: number, height: number],
 ): void {
   const level = devices.level[device]!;
-  const ink = level < 0 ? "ink" : `onlevel:${level}`;
+  const ink: ColourRef = level < 0 ? "ink" : `onlevel:${level}`;
   names.add(devices.names[device]!, x + width / 2, y + height / 2, ink, width * 0.94, height);
 }

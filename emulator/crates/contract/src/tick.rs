@@ -18,8 +18,8 @@ part! {
         tx: Vec<u64> = Sum Bytes,
         /// Bytes from b to a.
         rx: Vec<u64> = Sum Bytes,
-        /// Packets sent, each packet of a super-packet counted: of every link from a to b, then of
-        /// every link from b to a.
+        /// Packets sent; each segment of a super-packet counts. First all links from a to b, then
+        /// all links from b to a.
         packets: Vec<u64> = Sum Packets,
         /// Packets dropped at full queues or by faults, in the same order.
         drops: Vec<u64> = Sum Packets => "link_drops" Sum "Packets dropped by a full queue or a fault.",
@@ -45,7 +45,7 @@ part! {
     "flows" FlowColumns {
         /// Bytes received at the destination.
         bytes: Vec<u64> = Sum Bytes,
-        /// Retransmitted segments.
+        /// Segments that were sent again.
         retransmits: Vec<u64> = Sum Packets => "retransmits" Sum "By row of the flow.",
     }
 }

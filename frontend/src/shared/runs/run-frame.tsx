@@ -145,7 +145,7 @@ function useRunScreen(run: Run, over: boolean, repeatable: boolean, { cancel, ag
     () => [
       { title: "Run status", method: "GET", path: `/api/v1/runs/${run.id}` },
       { title: "Stream of its frames", method: "GET", path: run.events_url },
-      { title: "Results as CSV", method: "GET", path: `${run.results_url}.csv` },
+      { title: "Results as CSV", method: "GET", path: `${run.results_url}?format=csv` },
       ...(over
         ? ([{ title: "Delete this run", method: "DELETE", path: `/api/v1/runs/${run.id}` }] as const)
         : ([{ title: "Cancel this run", method: "POST", path: `/api/v1/runs/${run.id}/cancel` }] as const)),

@@ -8,7 +8,8 @@ pub struct Corruption {
     pub case: prop::sample::Index,
     pub changes: Vec<(prop::sample::Index, u8)>,
     pub length: Option<usize>,
-    /// Whether to correct the header's checksum afterwards, so that the corruption passes that check.
+    /// Whether to correct the header's checksum afterwards, so that the corruption passes that
+    /// check.
     pub repaired: bool,
 }
 

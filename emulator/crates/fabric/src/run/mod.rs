@@ -1,10 +1,10 @@
 //! A run: one thread owns its whole state and handles requests one after the other.
 //!
 //! `thread` waits for events and dispatches them, `verbs/` handles requests of callers, `inbox`
-//! requests of nodes. The parts of the state: `nodes`, `carriers`, `chip_requests`, `active_faults`,
-//! `workload`, `flow_paths`, `flow_rates`, `subflows`, `telemetry`, `events`, `frames`,
-//! `inspections`, `routing`, `balancing`, `wiring`. `crate::kernels` owns the kernel objects of the
-//! run.
+//! requests of nodes. The parts of the state: `nodes`, `carriers`, `chip_requests`,
+//! `active_faults`, `workload`, `flow_paths`, `flow_rates`, `subflows`, `telemetry`, `events`,
+//! `frames`, `inspections`, `routing`, `balancing`, `wiring`. `crate::kernels` owns the kernel
+//! objects of the run.
 
 mod active_faults;
 mod balancing;

@@ -91,7 +91,7 @@ pub struct Share {
     pub ratio: f64,
 }
 
-/// Parts by name.
+/// Parts selected by name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Named {

@@ -1,7 +1,7 @@
 import { renderToStaticMarkup } from "react-dom/server";
 import { expect, test } from "vitest";
 import type { Finding } from "@/api/types";
-import type { PlanSpec } from "../../shared/spec";
+import type { PlanSpec } from "@/shared/plans/spec";
 import { wordsOf } from "./option-fields";
 import { SiteSection } from "./site-section";
 

@@ -101,7 +101,7 @@ function usePointing(step: Step): Seen {
 }
 
 const same = (a: Seen, b: Seen): boolean =>
-  a.hint === b.hint && a.found === b.found && JSON.stringify(a.frame) === JSON.stringify(b.frame);
+  a.hint === b.hint && a.visible === b.visible && JSON.stringify(a.frame) === JSON.stringify(b.frame);
 
 function frameOf(control: HTMLElement): Frame {
   const box = control.getBoundingClientRect();
