@@ -29,7 +29,9 @@ def cache() -> Path:
 def built(name: str) -> Path:
     """Where a program of the Go module is, built; its name has the digest of what it is built
     from."""
-    digest = hashlib.sha256(b"".join((HERE / "go" / item).read_bytes() for item in ("go.sum", f"{name}.ldflags")))
+    folder = HERE / "go"
+    sources = [folder / "go.sum", *sorted(folder.glob("*.go")), folder / f"{name}.ldflags"]
+    digest = hashlib.sha256(b"".join(source.read_bytes() for source in sources))
     return cache() / f"{name}-{digest.hexdigest()[:16]}"
 
 

@@ -1,5 +1,6 @@
 """docs/how-to/kubernetes.md, followed: an installation in an empty namespace with its own Secrets,
-an emulation, new keys, and an emulation with the new keys. The file's name makes it the last."""
+an emulation, new keys, an emulation with the new keys, and the plain manifests, twice. The file's
+name makes it the last."""
 
 from __future__ import annotations
 
@@ -41,6 +42,7 @@ case " $* " in *" install "*) set -- "$@" {values} ;; esac
 exec {helm} "$@"
 """
 """For `helm install`: the nodes have the image already, and are one machine of few processors."""
+KUBECTL = '#!/bin/sh\nexec {} kubectl "$@"\n'
 
 
 def blocks() -> tuple[str, str]:
@@ -58,8 +60,10 @@ def folder(tmp_path: Path, cluster: Cluster, certificate: Path) -> Path:
         (tmp_path / name).symlink_to(ROOT / name)
     (tmp_path / "path").mkdir()
     values = shlex.join(chosen(f"image.tag={FIRST}", *SMALL_REQUESTS))
-    (tmp_path / "path" / "helm").write_text(HELM.format(helm=built("helm"), values=values))
-    (tmp_path / "path" / "helm").chmod(0o755)
+    scripts = {"helm": HELM.format(helm=built("helm"), values=values), "kubectl": KUBECTL.format(built("kubernetes"))}
+    for name, text in scripts.items():
+        (tmp_path / "path" / name).write_text(text)
+        (tmp_path / "path" / name).chmod(0o755)
     shutil.copy(certificate, tmp_path / "ca.crt")
     cluster.kubeconfig("admin")
     return tmp_path
@@ -92,7 +96,6 @@ def emulated(service: Service, cluster: Cluster) -> None:
     wait(lambda: left(cluster) == {}, "something is left", lambda: str(left(cluster)), secs=30)
 
 
-@pytest.mark.skipif(shutil.which("kubectl") is None, reason="there is no kubectl")
 def test_the_how_to_is_followed_word_for_word(cluster: Cluster, database: str, folder: Path) -> None:
     """But for the names of the registry and the database, the port, and the values above."""
     core = client.CoreV1Api(cluster.api)
@@ -139,6 +142,14 @@ def test_the_how_to_is_followed_word_for_word(cluster: Cluster, database: str, f
     service.wait("the Service's address", lambda: all(service.get("/healthz")["status"] == "ok" for _ in range(20)))
     emulated(service, cluster)
     cluster_helm(cluster, "uninstall", "cubeyard", "--wait", "--timeout", "120s")
+    plain = "-f deploy/kubernetes/cubeyard.yaml"
+    for expected in ("created", "unchanged|configured"):
+        with followed(f"kubectl apply {plain}", folder, cluster) as printed:
+            outcomes = [line.rpartition(" ")[2] for line in printed.splitlines() if not line.startswith("Warning")]
+            assert len(outcomes) > len(cluster.nodes), printed
+            assert all(re.fullmatch(expected, outcome) for outcome in outcomes), printed
+    with followed(f"kubectl delete {plain}", folder, cluster):
+        pass
 
 
 def names(core: client.CoreV1Api) -> set[str]:
