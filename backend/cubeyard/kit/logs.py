@@ -5,11 +5,16 @@ from __future__ import annotations
 import logging
 import os
 import sys
+from importlib.util import find_spec
+
+if find_spec("structlog") is None:
+    # It is imported when logs are configured: the help of a command needs none.
+    raise ModuleNotFoundError("No module named 'structlog'", name="structlog")
 
 
 def configure(level: str = "info", form: str = "json") -> None:
     """Send structlog's and the standard library's records the same way."""
-    import structlog  # not before: the help of a command needs none
+    import structlog
 
     shared: list[structlog.types.Processor] = [
         structlog.contextvars.merge_contextvars,

@@ -15,11 +15,11 @@ from tests.processes import command
 @pytest.mark.parametrize(
     ("variable", "value", "words"),
     [
-        ("DATABASE_URL", "mysql://me:secret@host/x", "DATABASE_URL: the URL must begin with postgresql://"),
-        ("DATABASE_URL", "postgresql://me:secret@host:port/x", "DATABASE_URL: the URL has no valid host and port"),
+        ("DATABASE_URL", "mysql://me:secret@host/x", "DATABASE_URL: The URL must begin with postgresql://"),
+        ("DATABASE_URL", "postgresql://me:secret@host:port/x", "DATABASE_URL: The URL has no valid host and port"),
         ("CUBEYARD_PORT", "99999999", 'CUBEYARD_PORT: "99999999" is more than 65535.'),
         ("CUBEYARD_TERMINALS", "perhaps", 'CUBEYARD_TERMINALS: "perhaps" is not true or false.'),
-        ("CUBEYARD_SECRETS_DIR", "/nowhere", "error: the folder CUBEYARD_SECRETS_DIR cannot be read: No such file"),
+        ("CUBEYARD_SECRETS_DIR", "/nowhere", "error: The folder CUBEYARD_SECRETS_DIR cannot be read: No such file"),
     ],
 )
 def test_a_wrong_setting_is_named_without_its_secrets(

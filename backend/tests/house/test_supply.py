@@ -52,7 +52,7 @@ def test_the_objects_for_the_kernel_are_checked_with_every_lint() -> None:
 
 
 def test_the_notes_of_a_release_have_the_digest_of_each_object_for_the_kernel() -> None:
-    (named,) = re.findall(r"^sha256sum (.+) >dist/SHA256SUMS$", (ROOT / "bin/wheels").read_text(), re.MULTILINE)
+    (named,) = re.findall(r'^sha256sum (.+) >"\$target"/SHA256SUMS$', (ROOT / "bin/wheels").read_text(), re.MULTILINE)
     digested = {path for pattern in named.split() for path in ROOT.glob(pattern)}
     objects = set(ROOT.glob("emulator/bpf/**/*.o"))
     assert objects

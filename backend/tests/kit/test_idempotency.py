@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy import text
 
 from cubeyard.app import ROUTES, create_app
-from cubeyard.kit import db
+from cubeyard.kit import unit_of_work
 from cubeyard.kit.db import Database
 from cubeyard.kit.idempotency.repository import KeyRepository
 from cubeyard.kit.routing import LateRoute
@@ -105,8 +105,9 @@ def test_every_creating_post_describes_the_header() -> None:
     }
     assert having == {
         "create_book", "create_book_version", "create_experiment", "create_experiment_from_scenario", "create_plan",
-        "create_plan_note", "create_run_note", "create_token", "import_prices", "inject_fault", "recover_fault",
-        "revert_plan", "start_capture", "start_export_job", "start_figure_run", "start_run", "stop_all", "upgrade_run",
+        "create_plan_note", "create_run_note", "create_token", "create_webhook", "import_prices", "inject_fault", "recover_fault",
+        "revert_plan", "start_capture", "start_export_job", "start_figure_run", "start_run", "stop_all", "test_webhook",
+        "upgrade_run",
     }  # fmt: skip
     routes = [
         route for route in ROUTES if isinstance(route, LateRoute) and route._options.get("operation_id") in having
@@ -117,4 +118,4 @@ def test_every_creating_post_describes_the_header() -> None:
 
 def in_one_transaction(part: Any) -> bool:
     """Whether an endpoint has the request's transaction, which holds the key."""
-    return part.call is db._unit_of_work or any(map(in_one_transaction, part.dependencies))
+    return part.call is unit_of_work._unit_of_work or any(map(in_one_transaction, part.dependencies))
