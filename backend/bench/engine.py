@@ -83,7 +83,7 @@ def search() -> Row:
 
 def life() -> Row:
     """Five years of the papers' container, sealed and with a visit every six months: CPU time of
-    all threads, as seconds of two cores."""
+    all threads, divided by two."""
     question = {"plan": {"topology": PAPER_CONTAINER}, "seeds": 200, "policies": [{}, {"visit_months": 6}]}
     began = time.process_time()
     throughput = json.loads(cubeyard_engine.life(json.dumps(question), book("current-2026")))["throughput"]

@@ -1,4 +1,5 @@
-"""A list of cables beside a plan, as a document: what the API and the command line give."""
+"""The comparison of a list of cables with a plan, as the document that the API and the command line
+give."""
 
 from __future__ import annotations
 

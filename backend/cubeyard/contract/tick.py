@@ -46,4 +46,6 @@ class RowColumns(TypedDict):
         NotRequired[LinkRows], Field(description="Packets dropped by a full queue or a fault."), Over.SUM
     ]
     queues: Annotated[NotRequired[LinkRows], Field(description="Bytes that wait at a link's ends."), Over.LONGEST]
-    retransmits: Annotated[NotRequired[Rows], Field(description="By row of the flow."), Over.SUM]
+    retransmits: Annotated[
+        NotRequired[Rows], Field(description="Segments that were sent again, by row of the flow."), Over.SUM
+    ]

@@ -23,7 +23,8 @@ _REFERENCE = re.compile(
     rf"(?P<name>(?:{_DOMAIN}/)?{_PART}(?:/{_PART})*)(?::(?P<tag>[\w][\w.-]{{0,127}}))?(?:@sha256:(?P<digest>[a-f0-9]{{64}}))?",
     re.ASCII,
 )
-"""As registries and engines take it. `[OCI distribution, docker/distribution reference]`"""
+"""A reference to an image, as registries and container engines accept it.
+`[OCI distribution, docker/distribution reference]`"""
 _FORM = "[REGISTRY/]NAME[:TAG][@sha256:DIGEST] with a name in lower case, like nginx:1.29"
 
 

@@ -48,8 +48,8 @@ class HttpLimits:
 
 
 class LimitedHttp(HttpToolsProtocol):
-    """uvicorn's protocol with these limits. A WebSocket leaves it with its first request, whose
-    head is limited."""
+    """uvicorn's HTTP protocol with these limits. A WebSocket begins with an HTTP request, whose
+    head is limited too; after that, another protocol handles it."""
 
     def __init__(self, limits: HttpLimits, **given: Any) -> None:
         super().__init__(**given)

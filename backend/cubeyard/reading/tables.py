@@ -44,7 +44,7 @@ DECIMAL_HINT = (
 
 @dataclass
 class Table:
-    """The rows under a header; `mistakes` gathers what is wrong until `done`."""
+    """The rows under a header; `mistakes` collects the errors that `done` raises."""
 
     columns: Columns
     lines: Sequence[tuple[int, Sequence[str]]]

@@ -1,4 +1,4 @@
-"""Names that a plan can hold, of the names in a file."""
+"""Converts the names in a file to names that a plan can hold."""
 
 from __future__ import annotations
 

@@ -42,7 +42,8 @@ PAUSE = "cubeyard.test/pause"
 OURS = "cubeyard.test/kubelet"
 """A label of the two nodes, which nodes without a kubelet lack."""
 SERVICES = "10.96.0.0/16"
-"""Addresses of Services, which kube-proxy leads to pods; this machine goes by node-a."""
+"""Addresses of Services: kube-proxy forwards their packets to pods. This machine sends them through
+node-a."""
 DECOYS = {
     "vm/overcommit_memory": "1", "vm/panic_on_oom": "0", "kernel/panic": "10", "kernel/panic_on_oops": "1",
     "kernel/keys/root_maxkeys": "1000000", "kernel/keys/root_maxbytes": "25000000",

@@ -1,4 +1,4 @@
-"""Holds frames against their types."""
+"""Checks frames against their types."""
 
 from __future__ import annotations
 

@@ -11470,7 +11470,7 @@ export interface components {
             ][];
             /**
              * Retransmits
-             * @description By row of the flow.
+             * @description Segments that were sent again, by row of the flow.
              */
             retransmits?: [
                 number,
@@ -11892,7 +11892,7 @@ export interface components {
             ][];
             /**
              * Retransmits
-             * @description By row of the flow.
+             * @description Segments that were sent again, by row of the flow.
              */
             retransmits?: [
                 number,

@@ -1,9 +1,9 @@
 """Prices that a purchaser filled into a bill of materials, read back into a price book.
 
-In: the columns that the bill has as a file (`columns.py`), the bill as a table (`tables.py`), and
-what the filled cells change of a book (`changes.py`).
+Inside: the columns of a bill's file (`columns.py`), reading the file as a table (`tables.py`), and
+the changes to a price book that the filled cells request (`changes.py`).
 
-Not in: reading CSV and XLSX (`cubeyard.reading`), HTTP and the database (`service.py` beside this
+Not here: reading CSV and XLSX (`cubeyard.reading`), HTTP and the database (`service.py` beside this
 folder), and writing the bill (`cubeyard.exports`).
 """
 

@@ -19,9 +19,9 @@ from cubeyard.kit.errors import ProblemError, field_error
 Json = dict[str, Any]
 
 MAX_SERVERS = 65_536
+"""The address of a port has 16 bits for the id of its server."""
 CHIP_DATAPLANE = "serverswitch"
 """Switching chips in the kernel: of servers, or of switches if servers do not forward."""
-"""A port's address holds 16 bits of the server's id."""
 IP_AND_UDP_BYTES = 28
 
 

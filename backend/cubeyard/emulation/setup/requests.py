@@ -24,8 +24,8 @@ MAX_UDP_BYTES = 65_536
 """Largest response over UDP: one with more datagrams would almost always lose one of them."""
 UDP_HEADER_BYTES = 28
 MAX_PER_SEC = 50_000
-"""Maximum rate of the requests of all clients: assumes some 40 us of one of two cores for each.
-`[ours]`"""
+"""Maximum rate of the requests of all clients together. Assumes that a request takes about 40 us of
+processor time, and that the machine has two cores. `[ours]`"""
 TIMEOUT_SECS = 2.0
 """A request over UDP is given up after this time, or after twice the bound if that is longer.
 `[ours]`"""

@@ -1,5 +1,5 @@
-"""Verdicts as JUnit XML for CI systems: one test case a hypothesis. Inconclusive and untested
-hypotheses are skipped with their reason."""
+"""Verdicts as JUnit XML for CI systems: one test case per hypothesis. Inconclusive and
+untested hypotheses are skipped with their reason."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """The ports of each device as NetBox lists them: names, and the types of the device's ports,
 independent of the plugged cables.
 
-A port's type follows from the device's part: its access ports first, and its uplinks if a cable is
-faster. Ports that the topology does not use (a 48-port switch that uses 30) follow with the next
-numbers.
+The types are those of the ports of the device's part: a port is an access port, or an uplink if no
+access port is left or its cable is faster than access ports. Ports that the topology does not use
+(a 48-port switch that uses 30) follow with the next numbers.
 """
 
 from __future__ import annotations

@@ -28,8 +28,8 @@ _LABELS = (
     "label", "name", "sharedname", "displayname", "title", "hostname", "nodename", "nodelabel", "vertexname", "vertexlabel", "devicename", "sysname",
     "systemname", "device", "host", "caption", "fullname", "longname", "igraphname", "nxname", "vname", "labelv", "text",
 )  # fmt: skip
-"""Attributes with a node's name for people, without marks: yEd and Gephi, igraph and Cytoscape, and
-others."""
+"""Names of attributes that hold a node's name for people, in lower case without spaces and
+punctuation: those of yEd, Gephi, igraph, Cytoscape and others."""
 
 
 def read(data: bytes, format: Literal["graphml", "gexf"]) -> Network:

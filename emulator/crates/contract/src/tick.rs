@@ -46,7 +46,7 @@ part! {
         /// Bytes received at the destination.
         bytes: Vec<u64> = Sum Bytes,
         /// Segments that were sent again.
-        retransmits: Vec<u64> = Sum Packets => "retransmits" Sum "By row of the flow.",
+        retransmits: Vec<u64> = Sum Packets => "retransmits" Sum "Segments that were sent again, by row of the flow.",
     }
 }
 

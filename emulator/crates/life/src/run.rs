@@ -40,7 +40,7 @@ pub struct Prepared {
     carrier: Carrier,
 }
 
-/// The lives of one policy, by seed.
+/// The simulated lives of the container under one policy, one for each seed.
 pub(crate) struct Lived {
     pub censuses: Vec<Census>,
     pub taken: Vec<Taken>,

@@ -1,4 +1,4 @@
-//! BCube §5.2's container comes out of the general packaging, geometry and tray counting.
+//! The general packaging, geometry and tray counting give the container that BCube §5.2 describes.
 
 use cubeyard_plan::book::builtin_book;
 use cubeyard_plan::spec::{PlanSpec, Policy};

@@ -31,8 +31,8 @@ fn plan(spec: &PlanSpec, book: &Book) -> Option<Planned> {
     })
 }
 
-/// A random list: a tree of switches with further links, servers with one or two links in any
-/// order.
+/// A random custom network: a tree of switches, and servers with one or two links each. Nodes and
+/// links are listed in random order.
 fn custom(switches: u32, servers: u32, seed: u64) -> Value {
     let mut draws = cubeyard_topology::random::Draws::new(seed);
     let mut nodes: Vec<Value> = (0..switches)

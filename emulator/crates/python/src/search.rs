@@ -1,4 +1,5 @@
-//! The search of the design space, watched from Python like a prediction.
+//! The search of the design space, for Python: callbacks report its progress and can cancel it, as
+//! with a prediction.
 #![allow(clippy::needless_pass_by_value, reason = "Python hands its arguments over")]
 
 use cubeyard_plan::Book;

@@ -24,9 +24,9 @@ fn any_leaf_spine() -> impl Strategy<Value = Topology> {
 proptest! {
     #![proptest_config(crate::cases::cases(400))]
 
-    /// The scheme computes the same path as `ecmp`, which searches the live network, from the same
-    /// draw of the same flow, except for detours by a third leaf, which it does not make. Within a
-    /// pod it also uses super-spines, like the tables tested in `tables.rs`.
+    /// For each flow, the scheme computes the path that `ecmp` finds by searching the live network
+    /// with the same random draws. Unlike `ecmp`, it makes no detours by a third leaf. Within a pod
+    /// it also uses super-spines, like the tables tested in `tables.rs`.
     #[test]
     fn paths_are_those_of_ecmp_by_search(
         topology in any_leaf_spine(), (kind, ratio, seed) in any_failures(), ends in any::<(u32, u32)>(), flow: u64,

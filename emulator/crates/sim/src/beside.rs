@@ -53,7 +53,8 @@ pub struct Together {
 pub struct Aggregation {
     /// The server that receives the packets.
     pub root: NodeId,
-    /// The number of draws of the routing service's free links.
+    /// How many times the routing service's choices among free links are drawn, each time with
+    /// another seed.
     pub seeds: u64,
 }
 

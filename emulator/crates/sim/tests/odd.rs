@@ -43,7 +43,8 @@ fn servers(spec: &str) -> u64 {
     u64::from(Network::open(spec).unwrap().topology().server_count())
 }
 
-/// A whole network carries every pair; throughput is there exactly if there is a pair.
+/// Without failures the flows of all pairs are carried; the throughput is above 0 exactly if there
+/// is a pair.
 #[test]
 fn the_smallest_networks_carry_all_to_all() {
     for spec in NETWORKS {

@@ -100,7 +100,7 @@ export function groupByPaper<T extends Pick<FigureSummary, "source">>(items: rea
   return [...groups.values()];
 }
 
-/** "20 agree, 2 bounds hold, 3 differ, 4 absent; 5 figures not run". */
+/** Such as "20 agree, 2 bounds hold, 3 differ with a reason, 4 absent; 5 figures not run". */
 export function paperText(count: PaperCount): string {
   const rows = [
     count.agree > 0 && plural(count.agree, "agrees", "agree"),

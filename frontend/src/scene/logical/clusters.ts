@@ -6,7 +6,7 @@ import { csrSlice, type PlanModel } from "../model";
 import type { LogicalLayout } from "./layout";
 import { Bounds, GroupCollector, ring } from "./parts";
 
-/** A switch with its servers in a row behind it, seen from the middle of its circle. */
+/** Distance between neighbouring servers: two columns of them extend outwards from their switch. */
 const SERVER_STEP = 0.7;
 
 /**

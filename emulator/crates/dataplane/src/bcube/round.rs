@@ -12,7 +12,7 @@ use crate::protocol::Time;
 /// Maximum number of probes of one round on different paths. The next round continues with its
 /// results.
 pub const MAX_PROBES: usize = 24;
-/// How often a probe is sent before its path counts as failed.
+/// How many times a probe is sent before its path counts as failed.
 const ATTEMPTS: u32 = 2;
 
 /// The state of one probed path.

@@ -44,7 +44,7 @@ const STEP_BYTES: u64 = 1_500;
 pub struct Settings {
     /// The target length of queues: `Q_EQ`.
     pub queue_bytes: u32,
-    /// Whether the CPU answers. Without answers queues fill up.
+    /// Whether the CPUs of chips answer sources with feedback. Without answers queues fill up.
     #[serde(default = "answers")]
     pub answers: bool,
 }

@@ -7,7 +7,7 @@ use cubeyard_dataplane::object::REGISTER_STRIDE;
 use super::mapped::Mapped;
 use crate::error::Result;
 
-/// The name of the map in an object with a chip.
+/// The name of this map in a BPF object that contains a chip.
 pub const MAP: &str = "registers";
 
 /// Number of entries of the map on this host: the registers for every processor that may ever run.

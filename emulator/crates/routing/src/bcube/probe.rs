@@ -15,7 +15,7 @@ use crate::random::Draws;
 pub(super) enum Way {
     /// The path of BuildPathSet that leaves by this level.
     Leaving(usize),
-    /// A substitute that corrects the wrong digits in this order.
+    /// A substitute for a broken path: it corrects the wrong digits in this order.
     Correcting(Order),
     /// A longer substitute, which leaves the cube at one level.
     Beside(Steps),

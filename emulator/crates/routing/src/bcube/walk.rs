@@ -18,9 +18,9 @@ pub(super) struct Walk {
     /// servers, each from the server to the switch, so that server `s` has two more for each server
     /// before it.
     first: Vec<DirectedLink>,
-    /// Indexed by level: the difference in server numbers per digit, and the number past the last
-    /// digit.
+    /// Indexed by level: how much larger a server's number is if this digit is larger by one.
     step: Vec<u32>,
+    /// Indexed by level: the part of a digit one above the largest, which wraps to 0.
     end: Vec<u32>,
     /// For each server, a bit for each level at which it can send and receive; empty without
     /// failures.

@@ -1,4 +1,4 @@
-//! The result of a run as a document, complete or so far.
+//! The document with a run's results: complete at its end, and partial while it is simulated.
 
 use cubeyard_plan::summary::ENGINE_VERSION;
 use serde_json::{Map, Value, json};

@@ -19,7 +19,7 @@ pub struct View<'a> {
     /// Bit mask of the ports on shortest live paths to a server; 0 for this server and for
     /// unreachable ones.
     pub shortest: &'a dyn Fn(NodeId) -> u8,
-    /// The server that owns each coordinate's keys, by the coordinate's home server.
+    /// Indexed by the home server of keys: the live server that owns these keys.
     pub roots: &'a [Option<NodeId>],
     /// Bit mask of ports with a living neighbour.
     pub up: u8,
