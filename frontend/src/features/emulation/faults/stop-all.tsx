@@ -1,4 +1,4 @@
-/** The emergency stop: always visible, one press, and it reports when everything has recovered. */
+/** The emergency stop of a live run: one press, and it reports when everything has recovered. */
 import { useMutation } from "@tanstack/react-query";
 import { api, take } from "@/api/client";
 import { isOver } from "@/shared/runs/runs";
@@ -43,15 +43,17 @@ export function StopAll({
           "Not everything recovered"
         ) : null}
       </span>
-      <Button
-        className={styles.stopAll}
-        disabled={over || waiting}
-        title="Recover all faults and cancel scheduled ones. Traffic continues."
-        onClick={onStop}
-      >
-        <span className={styles.stopSign} aria-hidden="true" />
-        Recover all faults
-      </Button>
+      {!over && (
+        <Button
+          className={styles.stopAll}
+          disabled={waiting}
+          title="Recover all faults and cancel scheduled ones. Traffic continues."
+          onClick={onStop}
+        >
+          <span className={styles.stopSign} aria-hidden="true" />
+          Recover all faults
+        </Button>
+      )}
     </>
   );
 }
