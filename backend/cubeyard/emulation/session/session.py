@@ -47,7 +47,7 @@ WATCH_SECS = 2.0
 PROBE_SECS = 10.0
 DOCKER_GONE_SECS = 8.0
 """A Docker engine that does not respond for longer ends the session; a restart takes less time."""
-SERVERS_ENDED = "All servers' containers ended at once: the engine restarted, the node was drained, or something stopped them. Start the run again."
+SERVERS_ENDED = "All servers' containers ended at once: the Docker engine restarted, the node was drained, or something stopped them. Start the run again."
 
 
 class Session:
