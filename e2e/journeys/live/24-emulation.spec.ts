@@ -287,7 +287,7 @@ test("a plan too large for the machine gives way at once, and says what was take
   await expect(fields.getByRole("group", { name: "Fault 1" }).locator(":focus")).toHaveCount(1);
   await accessible(page);
   await fields.getByRole("radio", { name: "Prediction" }).click();
-  await expect(fields.getByLabel("Fault 1, type")).toHaveValue("down");
+  await expect(fields.getByLabel("Fault 1, type")).toHaveValue("cable-pulled");
   await expect(fields.getByLabel("Fault 1, repeat interval in seconds")).toHaveCount(0);
   await expect(fields.getByRole("group", { name: "Slice of the plan" })).toHaveCount(0);
 
